@@ -1,0 +1,1 @@
+//! The approval gate for AI agents.
