@@ -1,1 +1,5 @@
 //! The approval gate for AI agents.
+
+pub mod db;
+pub mod error;
+pub mod store;

@@ -1,0 +1,112 @@
+//! The database: the only place that knows which backend is in use, and the only place that begins and commits.
+//!
+//! Closures given to [`Db::read`] and [`Db::write`] do nothing but SQL: ids are made outside, and a closure may run
+//! more than once.
+
+mod clock;
+mod conn;
+mod enums;
+mod locks;
+mod migrate;
+mod pool;
+mod trouble;
+
+use std::{sync::Arc, time::Duration};
+
+pub use clock::Clock;
+pub use conn::{Conn, Savepoint, savepoint};
+pub(crate) use enums::text_enum;
+pub use locks::{settled_events, share_lock};
+pub use pool::DatabaseUrl;
+use pool::Pool;
+use trouble::{Trouble, trouble};
+
+pub use diesel::QueryResult;
+pub use diesel::result::Error as QueryError;
+
+use crate::error::{Error, Result};
+
+/// Microseconds since the epoch in UTC, as both backends store it.
+pub type Timestamp = chrono::NaiveDateTime;
+
+/// How often a transaction that lost a deadlock or a serialization conflict is tried in all.
+const TRIES: u32 = 8;
+
+/// A handle to the database; cheap to clone.
+#[derive(Clone)]
+pub struct Db {
+    readers: Arc<Pool>,
+    writers: Arc<Pool>,
+}
+
+impl Db {
+    /// Opens the pools. Nothing is connected until the first use, so a database that is away does not stop the process.
+    pub fn open(url: &DatabaseUrl) -> Result<Self> {
+        Ok(Self {
+            readers: Arc::new(pool::readers(url)?),
+            writers: Arc::new(pool::writers(url)?),
+        })
+    }
+
+    /// Applies the pending migrations, safely beside other processes that do the same.
+    ///
+    /// # Errors
+    /// `Setup` when the schema is newer than this binary.
+    pub async fn migrate(&self) -> Result<()> {
+        self.on_thread(&self.writers, |pool| migrate::up(&mut *pool.get()?))
+            .await
+    }
+
+    /// Checks that the schema is exactly the one this binary knows.
+    pub async fn check_schema(&self) -> Result<()> {
+        self.on_thread(&self.readers, |pool| migrate::check(&mut *pool.get()?))
+            .await
+    }
+
+    /// Runs a short read on one consistent snapshot. Never waits for a writer.
+    pub async fn read<T, F>(&self, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: Fn(&mut Conn) -> QueryResult<T> + Send + 'static,
+    {
+        self.on_thread(&self.readers, move |pool| {
+            let mut conn = pool.get()?;
+            conn.transact(conn::Mode::Read, &work).map_err(Error::from)
+        })
+        .await
+    }
+
+    /// Runs one write transaction and answers after its commit. What the closure returns is committed, a `Denial`
+    /// inside it too; only a [`QueryError`] rolls back.
+    pub async fn write<T, F>(&self, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: Fn(&mut Conn) -> QueryResult<T> + Send + 'static,
+    {
+        self.on_thread(&self.writers, move |pool| {
+            let mut conn = pool.get()?;
+            let mut tries = 1;
+            loop {
+                match conn.transact(conn::Mode::Write, &work) {
+                    Err(error) if tries < TRIES && trouble(&error) == Trouble::Conflict => {
+                        std::thread::sleep(Duration::from_millis(u64::from(tries * tries)));
+                        tries += 1;
+                    }
+                    outcome => return outcome.map_err(Error::from),
+                }
+            }
+        })
+        .await
+    }
+
+    async fn on_thread<T, F>(&self, pool: &Arc<Pool>, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Pool) -> Result<T> + Send + 'static,
+    {
+        let pool = Arc::clone(pool);
+        tokio::task::spawn_blocking(move || work(&pool))
+            .await
+            .map_err(|panic| Error::Internal(Box::new(panic)))?
+    }
+}

@@ -1,0 +1,49 @@
+//! The database's clock.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicI64, Ordering},
+};
+
+use chrono::{DurationRound, TimeDelta, Utc};
+use diesel::{QueryableByName, RunQueryDsl, sql_query, sql_types};
+
+use super::{Conn, QueryResult, Timestamp};
+
+/// Reads the time from the database, so that all processes on one database agree.
+///
+/// On SQLite every process shares the machine, whose clock it is. Tests move time by an offset.
+#[derive(Clone, Default)]
+pub struct Clock {
+    offset_micros: Arc<AtomicI64>,
+}
+
+#[derive(QueryableByName)]
+struct Now {
+    #[diesel(sql_type = sql_types::Timestamp)]
+    now: Timestamp,
+}
+
+impl Clock {
+    /// The time at this statement, not at the transaction's start: a wait for a lock must not let a late decision through.
+    pub fn now(&self, conn: &mut Conn) -> QueryResult<Timestamp> {
+        let now = match conn {
+            Conn::Sqlite(_) => Utc::now()
+                .naive_utc()
+                .duration_trunc(TimeDelta::microseconds(1))
+                .unwrap_or_default(),
+            Conn::Postgres(_) => {
+                sql_query("SELECT clock_timestamp() AT TIME ZONE 'UTC' AS now")
+                    .get_result::<Now>(conn)?
+                    .now
+            }
+        };
+        Ok(now + TimeDelta::microseconds(self.offset_micros.load(Ordering::SeqCst)))
+    }
+
+    /// Moves this process's idea of the database's clock. For tests only.
+    pub fn shift(&self, by: TimeDelta) {
+        self.offset_micros
+            .fetch_add(by.num_microseconds().unwrap_or_default(), Ordering::SeqCst);
+    }
+}

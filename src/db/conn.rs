@@ -1,0 +1,101 @@
+//! A connection to either backend, and its transactions.
+
+use diesel::{
+    Connection, PgConnection, SqliteConnection,
+    connection::{AnsiTransactionManager, TransactionManager},
+    result::{DatabaseErrorKind, Error as QueryError, QueryResult},
+};
+
+type Manager = <Conn as Connection>::TransactionManager;
+
+/// A connection to either backend. Everything outside `db` speaks to this.
+#[derive(diesel::MultiConnection)]
+pub enum Conn {
+    Sqlite(SqliteConnection),
+    Postgres(PgConnection),
+}
+
+/// What a transaction is for.
+#[derive(Clone, Copy)]
+pub(super) enum Mode {
+    Read,
+    Write,
+}
+
+/// A write takes SQLite's write lock at once: a transaction that upgrades later fails without waiting.
+const SQLITE_WRITE: &str = "BEGIN IMMEDIATE";
+const SQLITE_READ: &str = "BEGIN DEFERRED";
+/// The limits are set for one transaction only, so that they hold behind a pooler in transaction mode.
+const POSTGRES_WRITE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '5s'; SET LOCAL statement_timeout = '20s'";
+const POSTGRES_READ: &str =
+    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = '20s'";
+
+impl Conn {
+    /// Runs `work` in one transaction: commits what it returns, rolls back on an error.
+    pub(super) fn transact<T>(
+        &mut self,
+        mode: Mode,
+        work: &dyn Fn(&mut Self) -> QueryResult<T>,
+    ) -> QueryResult<T> {
+        self.begin(mode)?;
+        match work(self) {
+            Ok(value) => Manager::commit_transaction(self).map(|()| value),
+            Err(error) => {
+                // The first error says what happened; a failed rollback only means that the connection is gone, which
+                // the pool finds out by itself.
+                let _ = Manager::rollback_transaction(self);
+                Err(error)
+            }
+        }
+    }
+
+    pub(super) fn begin(&mut self, mode: Mode) -> QueryResult<()> {
+        match (self, mode) {
+            (Self::Sqlite(conn), Mode::Write) => {
+                AnsiTransactionManager::begin_transaction_sql(conn, SQLITE_WRITE)
+            }
+            (Self::Sqlite(conn), Mode::Read) => {
+                AnsiTransactionManager::begin_transaction_sql(conn, SQLITE_READ)
+            }
+            (Self::Postgres(conn), Mode::Write) => {
+                AnsiTransactionManager::begin_transaction_sql(conn, POSTGRES_WRITE)
+            }
+            (Self::Postgres(conn), Mode::Read) => {
+                AnsiTransactionManager::begin_transaction_sql(conn, POSTGRES_READ)
+            }
+        }
+    }
+}
+
+/// How the work inside a [`savepoint`] ended.
+#[derive(Debug)]
+pub enum Savepoint<T, R> {
+    /// It stands, and commits with the transaction around it.
+    Kept(T),
+    /// The work said no; nothing of it stands.
+    Refused(R),
+    /// The work broke a `CHECK` or a `UNIQUE` of the database; nothing of it stands.
+    Violated,
+}
+
+/// Runs `work` so that its refusal, or its violation of a constraint, undoes it alone and leaves the transaction around it usable.
+pub fn savepoint<T, R>(
+    conn: &mut Conn,
+    work: impl FnOnce(&mut Conn) -> QueryResult<Result<T, R>>,
+) -> QueryResult<Savepoint<T, R>> {
+    Manager::begin_transaction(conn)?;
+    match work(conn) {
+        Ok(Ok(value)) => Manager::commit_transaction(conn).map(|()| Savepoint::Kept(value)),
+        Ok(Err(refusal)) => {
+            Manager::rollback_transaction(conn).map(|()| Savepoint::Refused(refusal))
+        }
+        Err(QueryError::DatabaseError(
+            DatabaseErrorKind::CheckViolation | DatabaseErrorKind::UniqueViolation,
+            _,
+        )) => Manager::rollback_transaction(conn).map(|()| Savepoint::Violated),
+        Err(error) => {
+            let _ = Manager::rollback_transaction(conn);
+            Err(error)
+        }
+    }
+}

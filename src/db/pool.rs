@@ -1,0 +1,194 @@
+//! Connections: where the database is, and what every connection is set to.
+
+use std::{fs::OpenOptions, os::unix::fs::OpenOptionsExt, str::FromStr, time::Duration};
+
+use diesel::{
+    Connection, ConnectionError, PgConnection, QueryableByName, RunQueryDsl, SqliteConnection,
+    connection::{SimpleConnection, TransactionManager},
+    r2d2, sql_query, sql_types,
+};
+
+use super::Conn;
+use crate::error::{Error, Result};
+
+/// Where the database is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DatabaseUrl {
+    /// A file of this machine.
+    Sqlite(std::path::PathBuf),
+    /// A server; the URL as libpq takes it.
+    Postgres(String),
+}
+
+impl FromStr for DatabaseUrl {
+    type Err = String;
+
+    fn from_str(url: &str) -> Result<Self, String> {
+        if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+            return Ok(Self::Postgres(url.to_owned()));
+        }
+        match url.strip_prefix("sqlite://") {
+            Some("") => Err("names no file; write sqlite://PATH".to_owned()),
+            Some(path) if path.contains(":memory:") => Err(
+                "can't be in memory, where nothing outlives a restart; write sqlite://PATH"
+                    .to_owned(),
+            ),
+            Some(path) => Ok(Self::Sqlite(path.into())),
+            None => Err("must begin with sqlite:// or postgres://".to_owned()),
+        }
+    }
+}
+
+/// How long a caller waits for a connection before it is told that the database is unavailable.
+const CHECKOUT: Duration = Duration::from_secs(5);
+const SQLITE_READERS: u32 = 4;
+/// SQLite has one writer; one connection makes a fair queue of this process's.
+const SQLITE_WRITERS: u32 = 1;
+const POSTGRES_READERS: u32 = 8;
+const POSTGRES_WRITERS: u32 = 16;
+
+pub(super) struct Pool(r2d2::Pool<Manager>);
+pub(super) type Pooled = r2d2::PooledConnection<Manager>;
+
+impl Pool {
+    pub(super) fn get(&self) -> Result<Pooled> {
+        self.0
+            .get()
+            .map_err(|error| Error::Unavailable(Box::new(error)))
+    }
+}
+
+pub(super) fn readers(url: &DatabaseUrl) -> Result<Pool> {
+    let size = match url {
+        DatabaseUrl::Sqlite(_) => SQLITE_READERS,
+        DatabaseUrl::Postgres(_) => POSTGRES_READERS,
+    };
+    build(url, size)
+}
+
+pub(super) fn writers(url: &DatabaseUrl) -> Result<Pool> {
+    let size = match url {
+        DatabaseUrl::Sqlite(_) => SQLITE_WRITERS,
+        DatabaseUrl::Postgres(_) => POSTGRES_WRITERS,
+    };
+    build(url, size)
+}
+
+fn build(url: &DatabaseUrl, size: u32) -> Result<Pool> {
+    if let DatabaseUrl::Sqlite(path) = url {
+        create_private(path)?;
+    }
+    let pool = r2d2::Pool::builder()
+        .max_size(size)
+        .min_idle(Some(0))
+        .connection_timeout(CHECKOUT)
+        .error_handler(Box::new(Quiet))
+        .build_unchecked(Manager(url.clone()));
+    Ok(Pool(pool))
+}
+
+/// The file holds e-mail addresses and customers' orders: its owner alone may read it.
+fn create_private(path: &std::path::Path) -> Result<()> {
+    let created = OpenOptions::new()
+        .create_new(true)
+        .write(true)
+        .mode(0o600)
+        .open(path);
+    match created {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+            Err(Error::Setup(format!(
+                "DATABASE_URL: the file {} can't be created: {error}",
+                path.display()
+            )))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A connection that can't be made is reported to whoever asked for it; the pool's own retries would only repeat it.
+#[derive(Debug)]
+struct Quiet;
+
+impl r2d2::HandleError<r2d2::Error> for Quiet {
+    fn handle_error(&self, error: r2d2::Error) {
+        tracing::debug!(%error, "a database connection could not be made");
+    }
+}
+
+pub(super) struct Manager(DatabaseUrl);
+
+impl r2d2::ManageConnection for Manager {
+    type Connection = Conn;
+    type Error = r2d2::Error;
+
+    fn connect(&self) -> Result<Conn, r2d2::Error> {
+        let conn = match &self.0 {
+            DatabaseUrl::Sqlite(path) => sqlite(&path.to_string_lossy()).map(Conn::Sqlite),
+            DatabaseUrl::Postgres(url) => PgConnection::establish(url).map(Conn::Postgres),
+        };
+        conn.map_err(r2d2::Error::ConnectionError)
+    }
+
+    fn is_valid(&self, conn: &mut Conn) -> Result<(), r2d2::Error> {
+        match conn {
+            Conn::Sqlite(_) => Ok(()),
+            Conn::Postgres(conn) => conn
+                .batch_execute("SELECT 1")
+                .map_err(r2d2::Error::QueryError),
+        }
+    }
+
+    fn has_broken(&self, conn: &mut Conn) -> bool {
+        std::thread::panicking()
+            || <Conn as Connection>::TransactionManager::is_broken_transaction_manager(conn)
+    }
+}
+
+fn sqlite(path: &str) -> Result<SqliteConnection, ConnectionError> {
+    let mut conn = SqliteConnection::establish(path)?;
+    // The time-out comes first: switching to WAL needs a lock that another process may hold.
+    conn.batch_execute(
+        "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
+         PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; PRAGMA trusted_schema = OFF;",
+    )
+    .map_err(ConnectionError::CouldntSetupConfiguration)?;
+    assert_settings(&mut conn)?;
+    Ok(conn)
+}
+
+#[derive(QueryableByName, Debug, PartialEq, Eq)]
+struct Settings {
+    #[diesel(sql_type = sql_types::Text)]
+    journal_mode: String,
+    #[diesel(sql_type = sql_types::BigInt)]
+    synchronous: i64,
+    #[diesel(sql_type = sql_types::BigInt)]
+    foreign_keys: i64,
+    #[diesel(sql_type = sql_types::BigInt)]
+    recursive_triggers: i64,
+    #[diesel(sql_type = sql_types::BigInt)]
+    timeout: i64,
+}
+
+/// A pragma that is not understood is ignored in silence, so each is read back.
+fn assert_settings(conn: &mut SqliteConnection) -> Result<(), ConnectionError> {
+    let found: Settings = sql_query(
+        "SELECT journal_mode, synchronous, foreign_keys, recursive_triggers, timeout FROM pragma_journal_mode, \
+         pragma_synchronous, pragma_foreign_keys, pragma_recursive_triggers, pragma_busy_timeout",
+    )
+    .get_result(conn)
+    .map_err(ConnectionError::CouldntSetupConfiguration)?;
+    let wanted = Settings {
+        journal_mode: "wal".to_owned(),
+        synchronous: 2,
+        foreign_keys: 1,
+        recursive_triggers: 1,
+        timeout: 5000,
+    };
+    if found == wanted {
+        return Ok(());
+    }
+    Err(ConnectionError::BadConnection(format!(
+        "SQLite did not take its settings: {found:?}"
+    )))
+}

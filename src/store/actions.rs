@@ -1,0 +1,245 @@
+//! Actions: the writes that agents asked for.
+
+use diesel::{prelude::*, sql_query, sql_types::Text};
+
+use super::schema::{action_subjects, actions};
+use crate::db::{Conn, QueryResult, Timestamp, text_enum};
+
+text_enum! {
+    /// Where an action stands.
+    pub enum Status {
+        /// Waits for a person.
+        Pending = "pending",
+        /// Approved; the effect outside this database is under way.
+        Executing = "executing",
+        /// Approved, and the write is done.
+        Executed = "executed",
+        /// Approved, but a rule no longer held: nothing was written.
+        Failed = "failed",
+        /// A person said no.
+        Rejected = "rejected",
+        /// The agent took it back.
+        Withdrawn = "withdrawn",
+        /// Nobody decided in time.
+        Expired = "expired",
+        /// Approved; whether the effect outside happened is not known.
+        Indeterminate = "indeterminate",
+    }
+}
+
+/// One write an agent asked for, from request to end.
+#[derive(Debug, Clone, Queryable, Selectable, Insertable, QueryableByName)]
+#[diesel(table_name = actions)]
+pub struct Action {
+    pub id: String,
+    pub kind: String,
+    pub kind_version: i32,
+    pub agent_id: String,
+    pub slot_key: String,
+    pub attempt: i64,
+    pub previous_action_id: Option<String>,
+    /// What the agent asked for, canonical (RFC 8785); never changes.
+    pub requested_params: String,
+    /// What is shown, digested and executed.
+    pub effective_params: String,
+    /// SHA-256 of kind and requested params: equal for equal writes, whoever asks.
+    pub fingerprint: String,
+    pub reason: String,
+    pub digest: String,
+    /// "Refund INR 8,999.00 on order #1044".
+    pub summary: String,
+    /// "Refund order #1044".
+    pub headline: String,
+    /// "INR 8,999.00", "+48".
+    pub figure: String,
+    pub status: Status,
+    pub requested_at: Timestamp,
+    pub expires_at: Timestamp,
+    pub decided_at: Option<Timestamp>,
+    /// The person who approved or rejected.
+    pub decided_by: Option<String>,
+    /// The approver's note, or the reason of a rejection.
+    pub decision_note: Option<String>,
+    pub result: Option<String>,
+    pub refusal_rule: Option<String>,
+    pub refusal_message: Option<String>,
+    pub lock_no: i64,
+}
+
+impl Action {
+    /// The status at `now`: a pending action past its due time is expired, whoever gets round to writing that down.
+    pub fn status_at(&self, now: Timestamp) -> Status {
+        match self.status {
+            Status::Pending if self.is_past_due(now) => Status::Expired,
+            status => status,
+        }
+    }
+
+    /// Whether the time to decide is over.
+    pub fn is_past_due(&self, now: Timestamp) -> bool {
+        self.expires_at <= now
+    }
+}
+
+/// How a pending action ends; `decided_at` is set with it.
+#[derive(Debug, Clone, AsChangeset)]
+#[diesel(table_name = actions)]
+pub struct Ending {
+    pub status: Status,
+    pub decided_at: Timestamp,
+    pub decided_by: Option<String>,
+    pub decision_note: Option<String>,
+    pub result: Option<String>,
+    pub refusal_rule: Option<String>,
+    pub refusal_message: Option<String>,
+}
+
+/// Which actions a list shows.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    pub status: Option<Status>,
+    pub kind: Option<String>,
+    pub agent_id: Option<String>,
+    /// Only actions with a smaller id, that is older ones.
+    pub before_id: Option<String>,
+    pub limit: i64,
+}
+
+pub fn insert(conn: &mut Conn, action: &Action) -> QueryResult<()> {
+    diesel::insert_into(actions::table)
+        .values(action)
+        .execute(conn)
+        .map(|_| ())
+}
+
+pub fn find(conn: &mut Conn, id: &str) -> QueryResult<Option<Action>> {
+    actions::table
+        .find(id)
+        .select(Action::as_select())
+        .first(conn)
+        .optional()
+}
+
+/// Locks the action until the transaction ends, and reads it as it is then.
+pub fn lock(conn: &mut Conn, id: &str) -> QueryResult<Option<Action>> {
+    sql_query("UPDATE actions SET lock_no = lock_no + 1 WHERE id = $1 RETURNING *")
+        .bind::<Text, _>(id)
+        .get_result(conn)
+        .optional()
+}
+
+/// Ends a pending action; 0 when it was no longer pending.
+pub fn end(conn: &mut Conn, id: &str, ending: &Ending) -> QueryResult<usize> {
+    diesel::update(
+        actions::table
+            .filter(actions::id.eq(id))
+            .filter(actions::status.eq(Status::Pending)),
+    )
+    .set(ending)
+    .execute(conn)
+}
+
+/// A page of actions, newest first; a pending one that is past due counts as expired.
+pub fn list(conn: &mut Conn, now: Timestamp, filter: &Filter) -> QueryResult<Vec<Action>> {
+    let mut query = actions::table
+        .select(Action::as_select())
+        .order(actions::id.desc())
+        .into_boxed();
+    query = match filter.status {
+        None => query,
+        Some(Status::Pending) => query.filter(
+            actions::status
+                .eq(Status::Pending)
+                .and(actions::expires_at.gt(now)),
+        ),
+        Some(Status::Expired) => query.filter(
+            actions::status.eq(Status::Expired).or(actions::status
+                .eq(Status::Pending)
+                .and(actions::expires_at.le(now))),
+        ),
+        Some(status) => query.filter(actions::status.eq(status)),
+    };
+    if let Some(kind) = &filter.kind {
+        query = query.filter(actions::kind.eq(kind.clone()));
+    }
+    if let Some(agent_id) = &filter.agent_id {
+        query = query.filter(actions::agent_id.eq(agent_id.clone()));
+    }
+    if let Some(before) = &filter.before_id {
+        query = query.filter(actions::id.lt(before.clone()));
+    }
+    query.limit(filter.limit).load(conn)
+}
+
+/// The queue: what waits for a decision, the most urgent first.
+pub fn waiting(conn: &mut Conn, now: Timestamp, limit: i64) -> QueryResult<Vec<Action>> {
+    actions::table
+        .filter(
+            actions::status
+                .eq(Status::Pending)
+                .and(actions::expires_at.gt(now)),
+        )
+        .order((actions::expires_at.asc(), actions::id.asc()))
+        .limit(limit)
+        .select(Action::as_select())
+        .load(conn)
+}
+
+/// How many wait for a decision, and since when the oldest does.
+pub fn queue_depth(conn: &mut Conn, now: Timestamp) -> QueryResult<(i64, Option<Timestamp>)> {
+    use diesel::dsl::{count_star, min};
+    actions::table
+        .filter(
+            actions::status
+                .eq(Status::Pending)
+                .and(actions::expires_at.gt(now)),
+        )
+        .select((count_star(), min(actions::requested_at)))
+        .first(conn)
+}
+
+/// The ids of pending actions whose time is over, the longest overdue first.
+pub fn past_due(conn: &mut Conn, now: Timestamp, limit: i64) -> QueryResult<Vec<String>> {
+    actions::table
+        .filter(
+            actions::status
+                .eq(Status::Pending)
+                .and(actions::expires_at.le(now)),
+        )
+        .order((actions::expires_at.asc(), actions::id.asc()))
+        .limit(limit)
+        .select(actions::id)
+        .load(conn)
+}
+
+/// Other actions on the records of `id`, newest first.
+pub fn on_same_records(conn: &mut Conn, id: &str, limit: i64) -> QueryResult<Vec<Action>> {
+    let subjects = action_subjects::table
+        .filter(action_subjects::action_id.eq(id))
+        .select(action_subjects::subject)
+        .load::<String>(conn)?;
+    let ids = action_subjects::table
+        .filter(action_subjects::subject.eq_any(subjects))
+        .filter(action_subjects::action_id.ne(id))
+        .select(action_subjects::action_id)
+        .distinct()
+        .order(action_subjects::action_id.desc())
+        .limit(limit)
+        .load::<String>(conn)?;
+    actions::table
+        .filter(actions::id.eq_any(ids))
+        .order(actions::id.desc())
+        .select(Action::as_select())
+        .load(conn)
+}
+
+/// Actions on one record, newest first.
+pub fn on_record(conn: &mut Conn, subject: &str, limit: i64) -> QueryResult<Vec<Action>> {
+    actions::table
+        .inner_join(action_subjects::table)
+        .filter(action_subjects::subject.eq(subject))
+        .order(actions::id.desc())
+        .limit(limit)
+        .select(Action::as_select())
+        .load(conn)
+}

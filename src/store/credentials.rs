@@ -1,0 +1,55 @@
+//! Agent keys and API tokens: found by their public prefix, known only by their HMAC.
+
+use diesel::prelude::*;
+
+use super::schema::credentials;
+use crate::db::{Conn, QueryResult, Timestamp};
+
+/// One key or token; it belongs to an agent or to a person.
+#[derive(Debug, Clone, Queryable, Selectable, Insertable)]
+#[diesel(table_name = credentials)]
+pub struct Credential {
+    pub prefix: String,
+    pub mac: String,
+    pub agent_id: Option<String>,
+    pub person_id: Option<String>,
+    pub created_at: Timestamp,
+    pub revoked_at: Option<Timestamp>,
+}
+
+pub fn insert(conn: &mut Conn, credential: &Credential) -> QueryResult<()> {
+    diesel::insert_into(credentials::table)
+        .values(credential)
+        .execute(conn)
+        .map(|_| ())
+}
+
+pub fn find(conn: &mut Conn, prefix: &str) -> QueryResult<Option<Credential>> {
+    credentials::table
+        .find(prefix)
+        .select(Credential::as_select())
+        .first(conn)
+        .optional()
+}
+
+/// Ends every key of an agent.
+pub fn revoke_agent(conn: &mut Conn, agent_id: &str, at: Timestamp) -> QueryResult<usize> {
+    diesel::update(
+        credentials::table
+            .filter(credentials::agent_id.eq(agent_id))
+            .filter(credentials::revoked_at.is_null()),
+    )
+    .set(credentials::revoked_at.eq(at))
+    .execute(conn)
+}
+
+/// Ends every token of a person.
+pub fn revoke_person(conn: &mut Conn, person_id: &str, at: Timestamp) -> QueryResult<usize> {
+    diesel::update(
+        credentials::table
+            .filter(credentials::person_id.eq(person_id))
+            .filter(credentials::revoked_at.is_null()),
+    )
+    .set(credentials::revoked_at.eq(at))
+    .execute(conn)
+}

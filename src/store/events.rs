@@ -1,0 +1,114 @@
+//! The rows of the audit log. Written through [`crate::audit`] only.
+
+use diesel::{prelude::*, sql_query, sql_types::BigInt};
+
+use super::schema::audit_events;
+use crate::db::{Conn, QueryResult, Timestamp, settled_events};
+
+/// A row to be written: `body` is the event, the other columns find it again.
+#[derive(Debug, Clone, Insertable)]
+#[diesel(table_name = audit_events)]
+pub struct NewEvent {
+    pub id: String,
+    pub at: Timestamp,
+    pub category: &'static str,
+    pub event: &'static str,
+    pub actor_kind: &'static str,
+    pub actor_id: Option<String>,
+    pub action_id: Option<String>,
+    pub subject: Option<String>,
+    pub outcome: String,
+    pub denied: bool,
+    /// The event in canonical JSON (RFC 8785); these bytes never change.
+    pub body: String,
+}
+
+/// A row of the log.
+#[derive(Debug, Clone, Queryable, Selectable, QueryableByName)]
+#[diesel(table_name = audit_events)]
+pub struct Event {
+    pub seq: i64,
+    pub id: String,
+    pub at: Timestamp,
+    pub category: String,
+    pub event: String,
+    pub actor_kind: String,
+    pub actor_id: Option<String>,
+    pub action_id: Option<String>,
+    pub subject: Option<String>,
+    pub outcome: String,
+    pub denied: bool,
+    pub body: String,
+}
+
+/// Which events a page shows.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    pub since: Option<Timestamp>,
+    pub until: Option<Timestamp>,
+    pub category: Option<String>,
+    pub actor_id: Option<String>,
+    pub action_id: Option<String>,
+    pub denied: bool,
+    /// Only events with a smaller `seq`, that is older ones.
+    pub before_seq: Option<i64>,
+    pub limit: i64,
+}
+
+pub fn insert(conn: &mut Conn, event: &NewEvent) -> QueryResult<()> {
+    diesel::insert_into(audit_events::table)
+        .values(event)
+        .execute(conn)
+        .map(|_| ())
+}
+
+/// A page of the log, newest first.
+pub fn page(conn: &mut Conn, filter: &Filter) -> QueryResult<Vec<Event>> {
+    let mut query = audit_events::table
+        .select(Event::as_select())
+        .order(audit_events::seq.desc())
+        .into_boxed();
+    if let Some(since) = filter.since {
+        query = query.filter(audit_events::at.ge(since));
+    }
+    if let Some(until) = filter.until {
+        query = query.filter(audit_events::at.lt(until));
+    }
+    if let Some(category) = &filter.category {
+        query = query.filter(audit_events::category.eq(category.clone()));
+    }
+    if let Some(actor_id) = &filter.actor_id {
+        query = query.filter(audit_events::actor_id.eq(actor_id.clone()));
+    }
+    if let Some(action_id) = &filter.action_id {
+        query = query.filter(audit_events::action_id.eq(action_id.clone()));
+    }
+    if filter.denied {
+        query = query.filter(audit_events::denied.eq(true));
+    }
+    if let Some(before) = filter.before_seq {
+        query = query.filter(audit_events::seq.lt(before));
+    }
+    query.limit(filter.limit).load(conn)
+}
+
+/// What happened to one action, oldest first.
+pub fn of_action(conn: &mut Conn, action_id: &str, limit: i64) -> QueryResult<Vec<Event>> {
+    audit_events::table
+        .filter(audit_events::action_id.eq(action_id))
+        .order(audit_events::seq.asc())
+        .limit(limit)
+        .select(Event::as_select())
+        .load(conn)
+}
+
+/// The next events after `seq` in order. Stops where an older event could still appear.
+pub fn after(conn: &mut Conn, seq: i64, limit: i64) -> QueryResult<Vec<Event>> {
+    let settled = settled_events(conn);
+    sql_query(format!(
+        "SELECT * FROM audit_events WHERE seq > $1 AND {settled} ORDER BY seq LIMIT $2"
+    ))
+    .bind::<BigInt, _>(seq)
+    .bind::<BigInt, _>(limit)
+    .load(conn)
+}

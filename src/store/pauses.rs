@@ -1,0 +1,45 @@
+//! Pauses in force.
+
+use diesel::prelude::*;
+
+use super::schema::pauses;
+use crate::db::{Conn, QueryResult, Timestamp};
+
+/// A row is a pause in force.
+#[derive(Debug, Clone, Queryable, Selectable, Insertable)]
+#[diesel(table_name = pauses)]
+pub struct Pause {
+    /// `all`, `kind:NAME` or `agent:ID`.
+    pub target: String,
+    /// The owner who paused in the browser; nobody when the command line did.
+    pub paused_by: Option<String>,
+    pub paused_at: Timestamp,
+}
+
+/// The pauses among `targets`.
+pub fn among(conn: &mut Conn, targets: &[String]) -> QueryResult<Vec<Pause>> {
+    pauses::table
+        .filter(pauses::target.eq_any(targets.to_vec()))
+        .select(Pause::as_select())
+        .load(conn)
+}
+
+/// Every pause, by target.
+pub fn all(conn: &mut Conn) -> QueryResult<Vec<Pause>> {
+    pauses::table
+        .order(pauses::target.asc())
+        .select(Pause::as_select())
+        .load(conn)
+}
+
+pub fn insert(conn: &mut Conn, pause: &Pause) -> QueryResult<()> {
+    diesel::insert_into(pauses::table)
+        .values(pause)
+        .execute(conn)
+        .map(|_| ())
+}
+
+/// Ends a pause; 0 when there was none.
+pub fn delete(conn: &mut Conn, target: &str) -> QueryResult<usize> {
+    diesel::delete(pauses::table.find(target)).execute(conn)
+}

@@ -1,0 +1,136 @@
+//! The columns of the gate's tables, the same on both backends; `migrations/` has the constraints.
+
+diesel::table! {
+    people (id) {
+        id -> Text,
+        email -> Text,
+        role -> Text,
+        password_hash -> Text,
+        enabled -> Bool,
+        created_at -> Timestamp,
+        lock_no -> BigInt,
+    }
+}
+
+diesel::table! {
+    agents (id) {
+        id -> Text,
+        name -> Text,
+        owner_id -> Nullable<Text>,
+        scopes -> Text,
+        created_at -> Timestamp,
+        revoked_at -> Nullable<Timestamp>,
+        lock_no -> BigInt,
+    }
+}
+
+diesel::table! {
+    credentials (prefix) {
+        prefix -> Text,
+        mac -> Text,
+        agent_id -> Nullable<Text>,
+        person_id -> Nullable<Text>,
+        created_at -> Timestamp,
+        revoked_at -> Nullable<Timestamp>,
+    }
+}
+
+diesel::table! {
+    sessions (prefix) {
+        prefix -> Text,
+        mac -> Text,
+        person_id -> Text,
+        address -> Nullable<Text>,
+        created_at -> Timestamp,
+        expires_at -> Timestamp,
+        ended_at -> Nullable<Timestamp>,
+        lock_no -> BigInt,
+    }
+}
+
+diesel::table! {
+    actions (id) {
+        id -> Text,
+        kind -> Text,
+        kind_version -> Integer,
+        agent_id -> Text,
+        slot_key -> Text,
+        attempt -> BigInt,
+        previous_action_id -> Nullable<Text>,
+        requested_params -> Text,
+        effective_params -> Text,
+        fingerprint -> Text,
+        reason -> Text,
+        digest -> Text,
+        summary -> Text,
+        headline -> Text,
+        figure -> Text,
+        status -> Text,
+        requested_at -> Timestamp,
+        expires_at -> Timestamp,
+        decided_at -> Nullable<Timestamp>,
+        decided_by -> Nullable<Text>,
+        decision_note -> Nullable<Text>,
+        result -> Nullable<Text>,
+        refusal_rule -> Nullable<Text>,
+        refusal_message -> Nullable<Text>,
+        lock_no -> BigInt,
+    }
+}
+
+diesel::table! {
+    action_subjects (action_id, subject) {
+        action_id -> Text,
+        subject -> Text,
+        version -> BigInt,
+    }
+}
+
+diesel::table! {
+    slots (principal_id, key) {
+        principal_id -> Text,
+        key -> Text,
+        fingerprint -> Text,
+        action_id -> Nullable<Text>,
+        attempt -> BigInt,
+        touches -> BigInt,
+    }
+}
+
+diesel::table! {
+    pauses (target) {
+        target -> Text,
+        paused_by -> Nullable<Text>,
+        paused_at -> Timestamp,
+    }
+}
+
+diesel::table! {
+    denial_floods (agent_id, code, minute) {
+        agent_id -> Text,
+        code -> Text,
+        minute -> Timestamp,
+        denials -> BigInt,
+    }
+}
+
+diesel::table! {
+    audit_events (seq) {
+        seq -> BigInt,
+        id -> Text,
+        at -> Timestamp,
+        category -> Text,
+        event -> Text,
+        actor_kind -> Text,
+        actor_id -> Nullable<Text>,
+        action_id -> Nullable<Text>,
+        subject -> Nullable<Text>,
+        outcome -> Text,
+        denied -> Bool,
+        body -> Text,
+    }
+}
+
+diesel::joinable!(action_subjects -> actions (action_id));
+diesel::joinable!(actions -> agents (agent_id));
+diesel::allow_tables_to_appear_in_same_query!(actions, action_subjects, agents, people);

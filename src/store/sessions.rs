@@ -1,0 +1,73 @@
+//! Browser sessions.
+
+use diesel::{prelude::*, sql_query, sql_types::Text};
+
+use super::schema::sessions;
+use crate::db::{Conn, QueryResult, Timestamp, share_lock};
+
+/// A sign-in of a person in one browser.
+#[derive(Debug, Clone, Queryable, Selectable, Insertable, QueryableByName)]
+#[diesel(table_name = sessions)]
+pub struct Session {
+    pub prefix: String,
+    pub mac: String,
+    pub person_id: String,
+    pub address: Option<String>,
+    pub created_at: Timestamp,
+    pub expires_at: Timestamp,
+    pub ended_at: Option<Timestamp>,
+    pub lock_no: i64,
+}
+
+impl Session {
+    /// Whether the session still opens anything.
+    pub fn is_live(&self, now: Timestamp) -> bool {
+        self.ended_at.is_none() && now < self.expires_at
+    }
+}
+
+pub fn insert(conn: &mut Conn, session: &Session) -> QueryResult<()> {
+    diesel::insert_into(sessions::table)
+        .values(session)
+        .execute(conn)
+        .map(|_| ())
+}
+
+pub fn find(conn: &mut Conn, prefix: &str) -> QueryResult<Option<Session>> {
+    sessions::table
+        .find(prefix)
+        .select(Session::as_select())
+        .first(conn)
+        .optional()
+}
+
+/// Reads the session and keeps the row from changing until the transaction ends.
+pub fn hold(conn: &mut Conn, prefix: &str) -> QueryResult<Option<Session>> {
+    let suffix = share_lock(conn);
+    sql_query(format!("SELECT * FROM sessions WHERE prefix = $1{suffix}"))
+        .bind::<Text, _>(prefix)
+        .get_result(conn)
+        .optional()
+}
+
+/// Ends one session; 0 when it had ended before.
+pub fn end(conn: &mut Conn, prefix: &str, at: Timestamp) -> QueryResult<usize> {
+    diesel::update(
+        sessions::table
+            .find(prefix)
+            .filter(sessions::ended_at.is_null()),
+    )
+    .set(sessions::ended_at.eq(at))
+    .execute(conn)
+}
+
+/// Ends every session of a person.
+pub fn end_all(conn: &mut Conn, person_id: &str, at: Timestamp) -> QueryResult<usize> {
+    diesel::update(
+        sessions::table
+            .filter(sessions::person_id.eq(person_id))
+            .filter(sessions::ended_at.is_null()),
+    )
+    .set(sessions::ended_at.eq(at))
+    .execute(conn)
+}
