@@ -1,0 +1,5 @@
+//! Tests through the front doors.
+
+mod harness;
+mod migrations;
+mod support;

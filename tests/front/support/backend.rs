@@ -1,0 +1,110 @@
+//! The two databases that every test runs on.
+
+use std::{fmt, thread};
+
+use countersign::db::Db;
+
+use super::run::Fixture;
+use super::{postgres, runtime, settings};
+
+/// A kind of database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backend {
+    Sqlite,
+    Postgres,
+}
+
+impl Backend {
+    /// Whether this run covers the backend. If not, says so.
+    pub fn is_selected(self) -> bool {
+        let selected = settings::backends().split(',').any(|name| name.trim() == self.to_string());
+        if !selected {
+            let how = format!("COUNTERSIGN_TEST_BACKENDS=sqlite,{self}");
+            settings::left_out(&format!("the tests on {self}"), &how);
+        }
+        selected
+    }
+
+    /// A database with every migration applied, for one test alone.
+    pub fn fresh_database(self) -> Database {
+        match self {
+            Self::Sqlite => {
+                let database = self.empty_database();
+                migrate(&database.url);
+                database
+            }
+            Self::Postgres => Database::on_postgres(postgres::create_database()),
+        }
+    }
+
+    /// A database without a schema.
+    pub fn empty_database(self) -> Database {
+        match self {
+            Self::Sqlite => {
+                let folder = tempfile::Builder::new().prefix("countersign-test.").tempdir().unwrap();
+                let url = format!("sqlite://{}/countersign.db", folder.path().display());
+                Database {
+                    url,
+                    backend: self,
+                    _guard: Guard::Sqlite(folder),
+                }
+            }
+            Self::Postgres => Database::on_postgres(postgres::create_empty_database()),
+        }
+    }
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Sqlite => "sqlite",
+            Self::Postgres => "postgres",
+        })
+    }
+}
+
+/// A database that is removed when this is dropped.
+pub struct Database {
+    /// As `DATABASE_URL` takes it.
+    pub url: String,
+    pub backend: Backend,
+    _guard: Guard,
+}
+
+impl Database {
+    /// The product's own handle on it, with pools of its own: what another process would have.
+    pub fn open(&self) -> Db {
+        open(&self.url)
+    }
+
+    fn on_postgres(database: postgres::TestDatabase) -> Self {
+        Self {
+            url: database.url.clone(),
+            backend: Backend::Postgres,
+            _guard: Guard::Postgres(database),
+        }
+    }
+}
+
+impl Fixture for Database {
+    async fn set_up(backend: Backend) -> Self {
+        backend.fresh_database()
+    }
+}
+
+/// Applies every migration.
+pub fn migrate(url: &str) {
+    let db = open(url);
+    // A thread of its own, so that a test may ask for a database from within its runtime.
+    thread::scope(|scope| scope.spawn(|| runtime().block_on(db.migrate())).join().unwrap()).unwrap();
+}
+
+fn open(url: &str) -> Db {
+    Db::open(&url.parse().unwrap()).unwrap()
+}
+
+/// What has to go with the database.
+enum Guard {
+    Sqlite(#[allow(dead_code, reason = "held for its Drop")] tempfile::TempDir),
+    Postgres(#[allow(dead_code, reason = "held for its Drop")] postgres::TestDatabase),
+}
