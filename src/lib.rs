@@ -3,3 +3,4 @@
 pub mod db;
 pub mod error;
 pub mod store;
+pub mod mcp;
