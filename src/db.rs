@@ -53,14 +53,12 @@ impl Db {
     /// # Errors
     /// `Setup` when the schema is newer than this binary.
     pub async fn migrate(&self) -> Result<()> {
-        self.on_thread(&self.writers, |pool| migrate::up(&mut *pool.get()?))
-            .await
+        self.on_thread(&self.writers, |pool| migrate::up(&mut *pool.get()?)).await
     }
 
     /// Checks that the schema is exactly the one this binary knows.
     pub async fn check_schema(&self) -> Result<()> {
-        self.on_thread(&self.readers, |pool| migrate::check(&mut *pool.get()?))
-            .await
+        self.on_thread(&self.readers, |pool| migrate::check(&mut *pool.get()?)).await
     }
 
     /// Runs a short read on one consistent snapshot. Never waits for a writer.

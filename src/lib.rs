@@ -1,6 +1,24 @@
-//! The approval gate for AI agents.
+//! Countersign: an approval gate for AI agents. Agents read freely; every write they ask for waits for a person.
+//!
+//! The modules in reading order. Each uses only those that come after it, except that the first few are entries:
+//!
+//! - [`mcp`]: the doors for agents
+//! - [`gateway`]: the one door for agents behind all transports: scopes, limits, tools
+//! - [`auth`]: who is there
+//! - [`workflow`]: request, join, claim, reject, withdraw, expire
+//! - [`audit`]: the append-only log
+//! - [`kinds`]: what a kind of action and a read tool are
+//! - [`store`]: the gate's tables
+//! - [`db`]: connections, transactions, migrations, the clock
+//! - [`config`], [`error`]: settings, and what can go wrong
 
+pub mod audit;
+pub mod auth;
+pub mod config;
 pub mod db;
 pub mod error;
-pub mod store;
+pub mod gateway;
+pub mod kinds;
 pub mod mcp;
+pub mod store;
+pub mod workflow;

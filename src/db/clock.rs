@@ -28,10 +28,9 @@ impl Clock {
     /// The time at this statement, not at the transaction's start: a wait for a lock must not let a late decision through.
     pub fn now(&self, conn: &mut Conn) -> QueryResult<Timestamp> {
         let now = match conn {
-            Conn::Sqlite(_) => Utc::now()
-                .naive_utc()
-                .duration_trunc(TimeDelta::microseconds(1))
-                .unwrap_or_default(),
+            Conn::Sqlite(_) => {
+                Utc::now().naive_utc().duration_trunc(TimeDelta::microseconds(1)).unwrap_or_default()
+            }
             Conn::Postgres(_) => {
                 sql_query("SELECT clock_timestamp() AT TIME ZONE 'UTC' AS now")
                     .get_result::<Now>(conn)?
@@ -43,7 +42,6 @@ impl Clock {
 
     /// Moves this process's idea of the database's clock. For tests only.
     pub fn shift(&self, by: TimeDelta) {
-        self.offset_micros
-            .fetch_add(by.num_microseconds().unwrap_or_default(), Ordering::SeqCst);
+        self.offset_micros.fetch_add(by.num_microseconds().unwrap_or_default(), Ordering::SeqCst);
     }
 }

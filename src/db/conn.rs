@@ -86,9 +86,7 @@ pub fn savepoint<T, R>(
     Manager::begin_transaction(conn)?;
     match work(conn) {
         Ok(Ok(value)) => Manager::commit_transaction(conn).map(|()| Savepoint::Kept(value)),
-        Ok(Err(refusal)) => {
-            Manager::rollback_transaction(conn).map(|()| Savepoint::Refused(refusal))
-        }
+        Ok(Err(refusal)) => Manager::rollback_transaction(conn).map(|()| Savepoint::Refused(refusal)),
         Err(QueryError::DatabaseError(
             DatabaseErrorKind::CheckViolation | DatabaseErrorKind::UniqueViolation,
             _,

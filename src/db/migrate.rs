@@ -38,11 +38,7 @@ pub(super) fn up(conn: &mut Conn) -> Result<()> {
 pub(super) fn check(conn: &mut Conn) -> Result<()> {
     let (known, applied) = versions(conn).map_err(|_| not_migrated())?;
     refuse_newer(&known, &applied)?;
-    if known == applied {
-        Ok(())
-    } else {
-        Err(not_migrated())
-    }
+    if known == applied { Ok(()) } else { Err(not_migrated()) }
 }
 
 fn locked_up(conn: &mut Conn) -> Result<()> {
@@ -63,9 +59,7 @@ where
     C: MigrationHarness<DB>,
     EmbeddedMigrations: MigrationSource<DB>,
 {
-    conn.run_pending_migrations(source)
-        .map(|_| ())
-        .map_err(unboxed)
+    conn.run_pending_migrations(source).map(|_| ()).map_err(unboxed)
 }
 
 type Versions = BTreeSet<String>;
@@ -80,10 +74,7 @@ fn versions(conn: &mut Conn) -> Result<(Versions, Versions)> {
         let known: Vec<Box<dyn Migration<DB>>> = source.migrations().map_err(unboxed)?;
         let applied: Vec<MigrationVersion<'static>> = conn.applied_migrations().map_err(unboxed)?;
         Ok((
-            known
-                .iter()
-                .map(|migration| migration.name().version().to_string())
-                .collect(),
+            known.iter().map(|migration| migration.name().version().to_string()).collect(),
             applied.iter().map(ToString::to_string).collect(),
         ))
     }
@@ -104,9 +95,7 @@ fn refuse_newer(known: &Versions, applied: &Versions) -> Result<()> {
 }
 
 fn not_migrated() -> Error {
-    Error::Setup(
-        "The database's schema is not up to date. Run `countersign migrate` first.".to_owned(),
-    )
+    Error::Setup("The database's schema is not up to date. Run `countersign migrate` first.".to_owned())
 }
 
 fn unboxed(error: Box<dyn std::error::Error + Send + Sync>) -> Error {

@@ -29,10 +29,9 @@ impl FromStr for DatabaseUrl {
         }
         match url.strip_prefix("sqlite://") {
             Some("") => Err("names no file; write sqlite://PATH".to_owned()),
-            Some(path) if path.contains(":memory:") => Err(
-                "can't be in memory, where nothing outlives a restart; write sqlite://PATH"
-                    .to_owned(),
-            ),
+            Some(path) if path.contains(":memory:") => {
+                Err("can't be in memory, where nothing outlives a restart; write sqlite://PATH".to_owned())
+            }
             Some(path) => Ok(Self::Sqlite(path.into())),
             None => Err("must begin with sqlite:// or postgres://".to_owned()),
         }
@@ -52,9 +51,7 @@ pub(super) type Pooled = r2d2::PooledConnection<Manager>;
 
 impl Pool {
     pub(super) fn get(&self) -> Result<Pooled> {
-        self.0
-            .get()
-            .map_err(|error| Error::Unavailable(Box::new(error)))
+        self.0.get().map_err(|error| Error::Unavailable(Box::new(error)))
     }
 }
 
@@ -89,18 +86,12 @@ fn build(url: &DatabaseUrl, size: u32) -> Result<Pool> {
 
 /// The file holds e-mail addresses and customers' orders: its owner alone may read it.
 fn create_private(path: &std::path::Path) -> Result<()> {
-    let created = OpenOptions::new()
-        .create_new(true)
-        .write(true)
-        .mode(0o600)
-        .open(path);
+    let created = OpenOptions::new().create_new(true).write(true).mode(0o600).open(path);
     match created {
-        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
-            Err(Error::Setup(format!(
-                "DATABASE_URL: the file {} can't be created: {error}",
-                path.display()
-            )))
-        }
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(Error::Setup(format!(
+            "DATABASE_URL: the file {} can't be created: {error}",
+            path.display()
+        ))),
         _ => Ok(()),
     }
 }
@@ -132,9 +123,7 @@ impl r2d2::ManageConnection for Manager {
     fn is_valid(&self, conn: &mut Conn) -> Result<(), r2d2::Error> {
         match conn {
             Conn::Sqlite(_) => Ok(()),
-            Conn::Postgres(conn) => conn
-                .batch_execute("SELECT 1")
-                .map_err(r2d2::Error::QueryError),
+            Conn::Postgres(conn) => conn.batch_execute("SELECT 1").map_err(r2d2::Error::QueryError),
         }
     }
 
@@ -188,7 +177,5 @@ fn assert_settings(conn: &mut SqliteConnection) -> Result<(), ConnectionError> {
     if found == wanted {
         return Ok(());
     }
-    Err(ConnectionError::BadConnection(format!(
-        "SQLite did not take its settings: {found:?}"
-    )))
+    Err(ConnectionError::BadConnection(format!("SQLite did not take its settings: {found:?}")))
 }

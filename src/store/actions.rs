@@ -60,6 +60,8 @@ pub struct Action {
     pub decided_by: Option<String>,
     /// The approver's note, or the reason of a rejection.
     pub decision_note: Option<String>,
+    /// Before and after, as they stood at the claim.
+    pub changes: Option<String>,
     pub result: Option<String>,
     pub refusal_rule: Option<String>,
     pub refusal_message: Option<String>,
@@ -89,9 +91,26 @@ pub struct Ending {
     pub decided_at: Timestamp,
     pub decided_by: Option<String>,
     pub decision_note: Option<String>,
+    pub changes: Option<String>,
     pub result: Option<String>,
     pub refusal_rule: Option<String>,
     pub refusal_message: Option<String>,
+}
+
+impl Ending {
+    /// An ending that nobody decided.
+    pub fn undecided(status: Status, at: Timestamp) -> Self {
+        Self {
+            status,
+            decided_at: at,
+            decided_by: None,
+            decision_note: None,
+            changes: None,
+            result: None,
+            refusal_rule: None,
+            refusal_message: None,
+        }
+    }
 }
 
 /// Which actions a list shows.
@@ -106,18 +125,11 @@ pub struct Filter {
 }
 
 pub fn insert(conn: &mut Conn, action: &Action) -> QueryResult<()> {
-    diesel::insert_into(actions::table)
-        .values(action)
-        .execute(conn)
-        .map(|_| ())
+    diesel::insert_into(actions::table).values(action).execute(conn).map(|_| ())
 }
 
 pub fn find(conn: &mut Conn, id: &str) -> QueryResult<Option<Action>> {
-    actions::table
-        .find(id)
-        .select(Action::as_select())
-        .first(conn)
-        .optional()
+    actions::table.find(id).select(Action::as_select()).first(conn).optional()
 }
 
 /// Locks the action until the transaction ends, and reads it as it is then.
@@ -130,32 +142,23 @@ pub fn lock(conn: &mut Conn, id: &str) -> QueryResult<Option<Action>> {
 
 /// Ends a pending action; 0 when it was no longer pending.
 pub fn end(conn: &mut Conn, id: &str, ending: &Ending) -> QueryResult<usize> {
-    diesel::update(
-        actions::table
-            .filter(actions::id.eq(id))
-            .filter(actions::status.eq(Status::Pending)),
-    )
-    .set(ending)
-    .execute(conn)
+    diesel::update(actions::table.filter(actions::id.eq(id)).filter(actions::status.eq(Status::Pending)))
+        .set(ending)
+        .execute(conn)
 }
 
 /// A page of actions, newest first; a pending one that is past due counts as expired.
 pub fn list(conn: &mut Conn, now: Timestamp, filter: &Filter) -> QueryResult<Vec<Action>> {
-    let mut query = actions::table
-        .select(Action::as_select())
-        .order(actions::id.desc())
-        .into_boxed();
+    let mut query = actions::table.select(Action::as_select()).order(actions::id.desc()).into_boxed();
     query = match filter.status {
         None => query,
-        Some(Status::Pending) => query.filter(
-            actions::status
-                .eq(Status::Pending)
-                .and(actions::expires_at.gt(now)),
-        ),
+        Some(Status::Pending) => {
+            query.filter(actions::status.eq(Status::Pending).and(actions::expires_at.gt(now)))
+        }
         Some(Status::Expired) => query.filter(
-            actions::status.eq(Status::Expired).or(actions::status
-                .eq(Status::Pending)
-                .and(actions::expires_at.le(now))),
+            actions::status
+                .eq(Status::Expired)
+                .or(actions::status.eq(Status::Pending).and(actions::expires_at.le(now))),
         ),
         Some(status) => query.filter(actions::status.eq(status)),
     };
@@ -174,11 +177,7 @@ pub fn list(conn: &mut Conn, now: Timestamp, filter: &Filter) -> QueryResult<Vec
 /// The queue: what waits for a decision, the most urgent first.
 pub fn waiting(conn: &mut Conn, now: Timestamp, limit: i64) -> QueryResult<Vec<Action>> {
     actions::table
-        .filter(
-            actions::status
-                .eq(Status::Pending)
-                .and(actions::expires_at.gt(now)),
-        )
+        .filter(actions::status.eq(Status::Pending).and(actions::expires_at.gt(now)))
         .order((actions::expires_at.asc(), actions::id.asc()))
         .limit(limit)
         .select(Action::as_select())
@@ -189,11 +188,7 @@ pub fn waiting(conn: &mut Conn, now: Timestamp, limit: i64) -> QueryResult<Vec<A
 pub fn queue_depth(conn: &mut Conn, now: Timestamp) -> QueryResult<(i64, Option<Timestamp>)> {
     use diesel::dsl::{count_star, min};
     actions::table
-        .filter(
-            actions::status
-                .eq(Status::Pending)
-                .and(actions::expires_at.gt(now)),
-        )
+        .filter(actions::status.eq(Status::Pending).and(actions::expires_at.gt(now)))
         .select((count_star(), min(actions::requested_at)))
         .first(conn)
 }
@@ -201,11 +196,7 @@ pub fn queue_depth(conn: &mut Conn, now: Timestamp) -> QueryResult<(i64, Option<
 /// The ids of pending actions whose time is over, the longest overdue first.
 pub fn past_due(conn: &mut Conn, now: Timestamp, limit: i64) -> QueryResult<Vec<String>> {
     actions::table
-        .filter(
-            actions::status
-                .eq(Status::Pending)
-                .and(actions::expires_at.le(now)),
-        )
+        .filter(actions::status.eq(Status::Pending).and(actions::expires_at.le(now)))
         .order((actions::expires_at.asc(), actions::id.asc()))
         .limit(limit)
         .select(actions::id)

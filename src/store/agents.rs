@@ -28,18 +28,11 @@ impl Agent {
 }
 
 pub fn insert(conn: &mut Conn, agent: &Agent) -> QueryResult<()> {
-    diesel::insert_into(agents::table)
-        .values(agent)
-        .execute(conn)
-        .map(|_| ())
+    diesel::insert_into(agents::table).values(agent).execute(conn).map(|_| ())
 }
 
 pub fn find(conn: &mut Conn, id: &str) -> QueryResult<Option<Agent>> {
-    agents::table
-        .find(id)
-        .select(Agent::as_select())
-        .first(conn)
-        .optional()
+    agents::table.find(id).select(Agent::as_select()).first(conn).optional()
 }
 
 pub fn by_name(conn: &mut Conn, name: &str) -> QueryResult<Option<Agent>> {
@@ -52,10 +45,7 @@ pub fn by_name(conn: &mut Conn, name: &str) -> QueryResult<Option<Agent>> {
 
 /// All agents, by name.
 pub fn all(conn: &mut Conn) -> QueryResult<Vec<Agent>> {
-    agents::table
-        .order(agents::name.asc())
-        .select(Agent::as_select())
-        .load(conn)
+    agents::table.order(agents::name.asc()).select(Agent::as_select()).load(conn)
 }
 
 /// Reads the agent and keeps the row from changing until the transaction ends.
@@ -69,19 +59,13 @@ pub fn hold(conn: &mut Conn, id: &str) -> QueryResult<Option<Agent>> {
 
 pub fn set_scopes(conn: &mut Conn, id: &str, scopes: &str) -> QueryResult<usize> {
     diesel::update(agents::table.find(id))
-        .set((
-            agents::scopes.eq(scopes),
-            agents::lock_no.eq(agents::lock_no + 1),
-        ))
+        .set((agents::scopes.eq(scopes), agents::lock_no.eq(agents::lock_no + 1)))
         .execute(conn)
 }
 
 /// Revokes the agent for good; 0 when it was revoked before.
 pub fn revoke(conn: &mut Conn, id: &str, at: Timestamp) -> QueryResult<usize> {
     diesel::update(agents::table.find(id).filter(agents::revoked_at.is_null()))
-        .set((
-            agents::revoked_at.eq(at),
-            agents::lock_no.eq(agents::lock_no + 1),
-        ))
+        .set((agents::revoked_at.eq(at), agents::lock_no.eq(agents::lock_no + 1)))
         .execute(conn)
 }

@@ -1,12 +1,12 @@
 //! Agent keys and API tokens: found by their public prefix, known only by their HMAC.
 
-use diesel::prelude::*;
+use diesel::{prelude::*, sql_query, sql_types::Text};
 
 use super::schema::credentials;
-use crate::db::{Conn, QueryResult, Timestamp};
+use crate::db::{Conn, QueryResult, Timestamp, share_lock};
 
 /// One key or token; it belongs to an agent or to a person.
-#[derive(Debug, Clone, Queryable, Selectable, Insertable)]
+#[derive(Debug, Clone, Queryable, Selectable, Insertable, QueryableByName)]
 #[diesel(table_name = credentials)]
 pub struct Credential {
     pub prefix: String,
@@ -18,17 +18,19 @@ pub struct Credential {
 }
 
 pub fn insert(conn: &mut Conn, credential: &Credential) -> QueryResult<()> {
-    diesel::insert_into(credentials::table)
-        .values(credential)
-        .execute(conn)
-        .map(|_| ())
+    diesel::insert_into(credentials::table).values(credential).execute(conn).map(|_| ())
 }
 
 pub fn find(conn: &mut Conn, prefix: &str) -> QueryResult<Option<Credential>> {
-    credentials::table
-        .find(prefix)
-        .select(Credential::as_select())
-        .first(conn)
+    credentials::table.find(prefix).select(Credential::as_select()).first(conn).optional()
+}
+
+/// Reads the credential and keeps the row from changing until the transaction ends.
+pub fn hold(conn: &mut Conn, prefix: &str) -> QueryResult<Option<Credential>> {
+    let suffix = share_lock(conn);
+    sql_query(format!("SELECT * FROM credentials WHERE prefix = $1{suffix}"))
+        .bind::<Text, _>(prefix)
+        .get_result(conn)
         .optional()
 }
 

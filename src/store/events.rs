@@ -56,10 +56,7 @@ pub struct Filter {
 }
 
 pub fn insert(conn: &mut Conn, event: &NewEvent) -> QueryResult<()> {
-    diesel::insert_into(audit_events::table)
-        .values(event)
-        .execute(conn)
-        .map(|_| ())
+    diesel::insert_into(audit_events::table).values(event).execute(conn).map(|_| ())
 }
 
 /// A page of the log, newest first.
@@ -105,10 +102,8 @@ pub fn of_action(conn: &mut Conn, action_id: &str, limit: i64) -> QueryResult<Ve
 /// The next events after `seq` in order. Stops where an older event could still appear.
 pub fn after(conn: &mut Conn, seq: i64, limit: i64) -> QueryResult<Vec<Event>> {
     let settled = settled_events(conn);
-    sql_query(format!(
-        "SELECT * FROM audit_events WHERE seq > $1 AND {settled} ORDER BY seq LIMIT $2"
-    ))
-    .bind::<BigInt, _>(seq)
-    .bind::<BigInt, _>(limit)
-    .load(conn)
+    sql_query(format!("SELECT * FROM audit_events WHERE seq > $1 AND {settled} ORDER BY seq LIMIT $2"))
+        .bind::<BigInt, _>(seq)
+        .bind::<BigInt, _>(limit)
+        .load(conn)
 }

@@ -38,18 +38,18 @@ pub fn count(conn: &mut Conn, agent_id: &str, code: &str, minute: Timestamp) -> 
 pub fn closed(conn: &mut Conn, minute: Timestamp, limit: i64) -> QueryResult<Vec<Flood>> {
     denial_floods::table
         .filter(denial_floods::minute.lt(minute))
-        .order((
-            denial_floods::minute.asc(),
-            denial_floods::agent_id.asc(),
-            denial_floods::code.asc(),
-        ))
+        .order((denial_floods::minute.asc(), denial_floods::agent_id.asc(), denial_floods::code.asc()))
         .limit(limit)
         .select(Flood::as_select())
         .load(conn)
 }
 
-/// Removes a counter; 0 when another process did.
-pub fn remove(conn: &mut Conn, flood: &Flood) -> QueryResult<usize> {
-    diesel::delete(denial_floods::table.find((&flood.agent_id, &flood.code, flood.minute)))
-        .execute(conn)
+/// Removes a counter and answers what it had come to; `None` when another process took it.
+pub fn take(conn: &mut Conn, flood: &Flood) -> QueryResult<Option<Flood>> {
+    sql_query("DELETE FROM denial_floods WHERE agent_id = $1 AND code = $2 AND minute = $3 RETURNING *")
+        .bind::<Text, _>(&flood.agent_id)
+        .bind::<Text, _>(&flood.code)
+        .bind::<SqlTimestamp, _>(flood.minute)
+        .get_result(conn)
+        .optional()
 }

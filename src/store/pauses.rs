@@ -1,12 +1,16 @@
 //! Pauses in force.
 
-use diesel::prelude::*;
+use diesel::{
+    prelude::*,
+    sql_query,
+    sql_types::{Nullable, Text, Timestamp as SqlTimestamp},
+};
 
 use super::schema::pauses;
 use crate::db::{Conn, QueryResult, Timestamp};
 
 /// A row is a pause in force.
-#[derive(Debug, Clone, Queryable, Selectable, Insertable)]
+#[derive(Debug, Clone, Queryable, Selectable)]
 #[diesel(table_name = pauses)]
 pub struct Pause {
     /// `all`, `kind:NAME` or `agent:ID`.
@@ -26,17 +30,18 @@ pub fn among(conn: &mut Conn, targets: &[String]) -> QueryResult<Vec<Pause>> {
 
 /// Every pause, by target.
 pub fn all(conn: &mut Conn) -> QueryResult<Vec<Pause>> {
-    pauses::table
-        .order(pauses::target.asc())
-        .select(Pause::as_select())
-        .load(conn)
+    pauses::table.order(pauses::target.asc()).select(Pause::as_select()).load(conn)
 }
 
-pub fn insert(conn: &mut Conn, pause: &Pause) -> QueryResult<()> {
-    diesel::insert_into(pauses::table)
-        .values(pause)
-        .execute(conn)
-        .map(|_| ())
+/// Puts a pause in force; 0 when it was already.
+pub fn insert(conn: &mut Conn, pause: &Pause) -> QueryResult<usize> {
+    sql_query(
+        "INSERT INTO pauses (target, paused_by, paused_at) VALUES ($1, $2, $3) ON CONFLICT (target) DO NOTHING",
+    )
+    .bind::<Text, _>(&pause.target)
+    .bind::<Nullable<Text>, _>(&pause.paused_by)
+    .bind::<SqlTimestamp, _>(pause.paused_at)
+    .execute(conn)
 }
 
 /// Ends a pause; 0 when there was none.

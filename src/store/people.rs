@@ -35,18 +35,11 @@ pub struct Person {
 }
 
 pub fn insert(conn: &mut Conn, person: &Person) -> QueryResult<()> {
-    diesel::insert_into(people::table)
-        .values(person)
-        .execute(conn)
-        .map(|_| ())
+    diesel::insert_into(people::table).values(person).execute(conn).map(|_| ())
 }
 
 pub fn find(conn: &mut Conn, id: &str) -> QueryResult<Option<Person>> {
-    people::table
-        .find(id)
-        .select(Person::as_select())
-        .first(conn)
-        .optional()
+    people::table.find(id).select(Person::as_select()).first(conn).optional()
 }
 
 pub fn by_email(conn: &mut Conn, email: &str) -> QueryResult<Option<Person>> {
@@ -59,10 +52,7 @@ pub fn by_email(conn: &mut Conn, email: &str) -> QueryResult<Option<Person>> {
 
 /// Everybody, by e-mail address.
 pub fn all(conn: &mut Conn) -> QueryResult<Vec<Person>> {
-    people::table
-        .order(people::email.asc())
-        .select(Person::as_select())
-        .load(conn)
+    people::table.order(people::email.asc()).select(Person::as_select()).load(conn)
 }
 
 /// The owner whose account is the oldest: new agents belong to them unless somebody else is named.
@@ -86,27 +76,18 @@ pub fn hold(conn: &mut Conn, id: &str) -> QueryResult<Option<Person>> {
 
 pub fn set_role(conn: &mut Conn, id: &str, role: Role) -> QueryResult<usize> {
     diesel::update(people::table.find(id))
-        .set((
-            people::role.eq(role),
-            people::lock_no.eq(people::lock_no + 1),
-        ))
+        .set((people::role.eq(role), people::lock_no.eq(people::lock_no + 1)))
         .execute(conn)
 }
 
 pub fn set_enabled(conn: &mut Conn, id: &str, enabled: bool) -> QueryResult<usize> {
     diesel::update(people::table.find(id))
-        .set((
-            people::enabled.eq(enabled),
-            people::lock_no.eq(people::lock_no + 1),
-        ))
+        .set((people::enabled.eq(enabled), people::lock_no.eq(people::lock_no + 1)))
         .execute(conn)
 }
 
 pub fn set_password_hash(conn: &mut Conn, id: &str, hash: &str) -> QueryResult<usize> {
     diesel::update(people::table.find(id))
-        .set((
-            people::password_hash.eq(hash),
-            people::lock_no.eq(people::lock_no + 1),
-        ))
+        .set((people::password_hash.eq(hash), people::lock_no.eq(people::lock_no + 1)))
         .execute(conn)
 }

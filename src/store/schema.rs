@@ -71,6 +71,7 @@ diesel::table! {
         decided_at -> Nullable<Timestamp>,
         decided_by -> Nullable<Text>,
         decision_note -> Nullable<Text>,
+        changes -> Nullable<Text>,
         result -> Nullable<Text>,
         refusal_rule -> Nullable<Text>,
         refusal_message -> Nullable<Text>,

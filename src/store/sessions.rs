@@ -27,18 +27,11 @@ impl Session {
 }
 
 pub fn insert(conn: &mut Conn, session: &Session) -> QueryResult<()> {
-    diesel::insert_into(sessions::table)
-        .values(session)
-        .execute(conn)
-        .map(|_| ())
+    diesel::insert_into(sessions::table).values(session).execute(conn).map(|_| ())
 }
 
 pub fn find(conn: &mut Conn, prefix: &str) -> QueryResult<Option<Session>> {
-    sessions::table
-        .find(prefix)
-        .select(Session::as_select())
-        .first(conn)
-        .optional()
+    sessions::table.find(prefix).select(Session::as_select()).first(conn).optional()
 }
 
 /// Reads the session and keeps the row from changing until the transaction ends.
@@ -52,13 +45,9 @@ pub fn hold(conn: &mut Conn, prefix: &str) -> QueryResult<Option<Session>> {
 
 /// Ends one session; 0 when it had ended before.
 pub fn end(conn: &mut Conn, prefix: &str, at: Timestamp) -> QueryResult<usize> {
-    diesel::update(
-        sessions::table
-            .find(prefix)
-            .filter(sessions::ended_at.is_null()),
-    )
-    .set(sessions::ended_at.eq(at))
-    .execute(conn)
+    diesel::update(sessions::table.find(prefix).filter(sessions::ended_at.is_null()))
+        .set(sessions::ended_at.eq(at))
+        .execute(conn)
 }
 
 /// Ends every session of a person.

@@ -18,12 +18,7 @@ pub struct Slot {
 }
 
 /// Inserts the slot, or locks the one that is there; either way the caller holds it until its transaction ends.
-pub fn take(
-    conn: &mut Conn,
-    principal_id: &str,
-    key: &str,
-    fingerprint: &str,
-) -> QueryResult<Slot> {
+pub fn take(conn: &mut Conn, principal_id: &str, key: &str, fingerprint: &str) -> QueryResult<Slot> {
     sql_query(
         "INSERT INTO slots (principal_id, key, fingerprint, action_id, attempt, touches) \
          VALUES ($1, $2, $3, NULL, 0, 0) \
@@ -44,10 +39,6 @@ pub fn point(conn: &mut Conn, slot: &Slot, action_id: &str, attempt: i64) -> Que
 
 /// Removes a slot that never had an action, so that a refused request consumes no key.
 pub fn drop_unused(conn: &mut Conn, slot: &Slot) -> QueryResult<usize> {
-    diesel::delete(
-        slots::table
-            .find((&slot.principal_id, &slot.key))
-            .filter(slots::action_id.is_null()),
-    )
-    .execute(conn)
+    diesel::delete(slots::table.find((&slot.principal_id, &slot.key)).filter(slots::action_id.is_null()))
+        .execute(conn)
 }

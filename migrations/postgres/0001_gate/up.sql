@@ -65,6 +65,7 @@ CREATE TABLE actions (
     decided_at         TIMESTAMP,
     decided_by         TEXT COLLATE "C" REFERENCES people (id),
     decision_note      TEXT COLLATE "C",
+    changes            TEXT COLLATE "C",
     result             TEXT COLLATE "C",
     refusal_rule       TEXT COLLATE "C",
     refusal_message    TEXT COLLATE "C",

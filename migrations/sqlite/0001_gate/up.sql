@@ -65,6 +65,7 @@ CREATE TABLE actions (
     decided_at         TEXT,
     decided_by         TEXT    REFERENCES people (id),
     decision_note      TEXT,
+    changes            TEXT,
     result             TEXT,
     refusal_rule       TEXT,
     refusal_message    TEXT,

@@ -1,0 +1,78 @@
+//! The state machine: request, join, claim, reject, withdraw, expire.
+//!
+//! Every transition is one transaction that locks in the order slot → action → person, session, agent → records, reads
+//! the database's clock after the lock, and commits the change together with its event.
+
+mod claim;
+mod decide;
+mod decider;
+mod expire;
+pub mod note;
+mod pause;
+mod queue;
+mod reject;
+mod request;
+mod slot;
+pub mod view;
+mod withdraw;
+
+use std::{collections::BTreeMap, time::Duration};
+
+use chrono::TimeDelta;
+
+pub use claim::Approval;
+pub use decider::{Decider, Means};
+pub use pause::PauseTarget;
+pub use queue::{Detail, Happening, Related, Waiting};
+pub use reject::Rejection;
+pub use request::{Request, scope_missing, split};
+pub use view::{ActionView, Disposition};
+pub use withdraw::no_such_action;
+
+use crate::{
+    db::{Clock, Db},
+    kinds::{KindSpec, Registry},
+};
+
+/// The gate: what every door calls.
+#[derive(Clone)]
+pub struct Gate {
+    pub db: Db,
+    pub clock: Clock,
+    pub registry: Registry,
+    pub policy: Policy,
+}
+
+/// The settings that decide how long things last.
+#[derive(Debug, Clone)]
+pub struct Policy {
+    /// How long a request waits for a decision.
+    pub action_ttl: TimeDelta,
+    /// How long a repeated request replays the outcome.
+    pub retry_windows: RetryWindows,
+    /// Where people reach the dashboard, without a slash at the end.
+    pub public_url: String,
+}
+
+/// Retry windows that the configuration sets in place of the kinds' own.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RetryWindows {
+    /// For every kind that is not named.
+    pub every: Option<Duration>,
+    /// By the kind's name.
+    pub by_kind: BTreeMap<String, Duration>,
+}
+
+impl RetryWindows {
+    /// The window in force for a kind, measured from the decision. Zero means: only with an explicit key.
+    pub fn of(&self, spec: &KindSpec) -> Duration {
+        self.by_kind.get(spec.name).copied().or(self.every).unwrap_or(spec.retry_window)
+    }
+}
+
+impl Policy {
+    /// The page on which a person decides an action.
+    pub fn review_url(&self, action_id: &str) -> String {
+        format!("{}/actions/{action_id}", self.public_url)
+    }
+}

@@ -1,0 +1,139 @@
+//! The claim: the compare-and-set that moves an action out of `pending` and, in the same transaction, executes it.
+
+use serde_json::Value;
+
+use super::{Gate, decide::Locked, decider::Decider, note, pause::paused};
+use crate::{
+    audit::What,
+    db::{Conn, QueryResult, Savepoint, savepoint},
+    error::{Code, Denial, Result},
+    kinds::{Effect, Kind, Lock, Refusal, canonical::canonical},
+    store::{
+        actions::{Action, Ending, Status},
+        agents::{self, Agent},
+        people::Role,
+        subjects::Versions,
+    },
+};
+
+/// What an approver saw and says.
+#[derive(Debug, Clone)]
+pub struct Approval {
+    /// The digest of the action as it was shown.
+    pub digest: String,
+    /// The versions of the records as they were shown; not compared when absent.
+    pub subject_versions: Option<Versions>,
+    /// A note for the agent.
+    pub note: Option<String>,
+}
+
+impl Gate {
+    /// Approves an action: exactly one caller wins, and the write is done, or refused by a rule, when this returns.
+    ///
+    /// # Errors
+    /// `not_found`, `already_decided`, `unauthenticated`, `forbidden`, `paused`, `digest_mismatch`, `subject_changed`.
+    pub async fn approve(&self, decider: &Decider, id: &str, approval: Approval) -> Result<Action> {
+        let note = note::optional("note", approval.note.as_deref())?;
+        self.decide(decider, id, What::Approval, move |conn, locked| {
+            claim(conn, locked, &approval, note.clone())
+        })
+        .await
+    }
+}
+
+/// How the claim of a locked, pending action ends.
+fn claim(
+    conn: &mut Conn,
+    locked: &Locked<'_>,
+    approval: &Approval,
+    note: Option<String>,
+) -> QueryResult<Result<Ending, Denial>> {
+    let (action, failed) = (locked.action, |refusal| Ok(Ok(failed(locked, note.clone(), refusal))));
+    if let Err(denial) = locked.decider.hold(conn, locked.now, Role::decides)? {
+        return Ok(Err(denial));
+    }
+    let agent = agents::hold(conn, &action.agent_id)?;
+    if let Some(denial) = paused(conn, &action.kind, &action.agent_id)? {
+        return Ok(Err(denial));
+    }
+    if approval.digest != action.digest {
+        return Ok(Err(digest_mismatch()));
+    }
+    let kind = match standing(locked.gate, action, agent.as_ref()) {
+        Ok(kind) => kind,
+        Err(refusal) => return failed(refusal),
+    };
+    let Some(case) = kind.open(conn, &action.effective_params, Lock::Yes)? else {
+        return failed(Refusal::new("record_missing", "The record is no longer there. Nothing was changed."));
+    };
+    if approval.subject_versions.as_ref().is_some_and(|seen| *seen != case.versions()) {
+        return Ok(Err(Denial::new(
+            Code::SubjectChanged,
+            "The record changed since it was shown. Look at today's figures and decide again.",
+        )));
+    }
+    if let Err(refusal) = case.check() {
+        return failed(refusal);
+    }
+    let changes = canonical(&case.preview().changes);
+    let effect = Effect {
+        action_id: &action.id,
+        at: locked.now,
+    };
+    match savepoint::<Value, Refusal>(conn, |conn| case.apply(conn, &effect).map(Ok))? {
+        Savepoint::Kept(result) => {
+            let executed = locked.ending(Status::Executed, note);
+            Ok(Ok(Ending {
+                changes: Some(changes),
+                result: Some(canonical(&result)),
+                ..executed
+            }))
+        }
+        Savepoint::Refused(refusal) => failed(refusal),
+        Savepoint::Violated => failed(Refusal::new(
+            "invariant",
+            "The database refused the write, because it would break an invariant. Nothing was changed.",
+        )),
+    }
+}
+
+fn failed(locked: &Locked<'_>, note: Option<String>, refusal: Refusal) -> Ending {
+    Ending {
+        refusal_rule: Some(refusal.rule.to_owned()),
+        refusal_message: Some(refusal.message),
+        ..locked.ending(Status::Failed, note)
+    }
+}
+
+/// The decision is about something else than what is stored.
+pub(super) fn digest_mismatch() -> Denial {
+    Denial::new(
+        Code::DigestMismatch,
+        "The decision names another content than the action has. Look at the action again and decide anew.",
+    )
+}
+
+/// Whether the action's agent and kind still stand behind it.
+fn standing<'a>(gate: &'a Gate, action: &Action, agent: Option<&Agent>) -> Result<&'a dyn Kind, Refusal> {
+    let Some(agent) = agent.filter(|agent| agent.revoked_at.is_none()) else {
+        return Err(Refusal::new(
+            "agent_revoked",
+            "The agent was revoked after it asked. Nothing was changed.",
+        ));
+    };
+    let kind = gate
+        .registry
+        .find_kind(&action.kind)
+        .filter(|kind| kind.spec().version == action.kind_version);
+    let Some(kind) = kind else {
+        let message = "What this kind of action does has changed since. Nothing was changed; ask again.";
+        return Err(Refusal::new("kind_changed", message));
+    };
+    if !agent.has_scope(kind.spec().scope) {
+        return Err(Refusal::new(
+            "scope_missing",
+            "The agent lost the scope after it asked. Nothing was changed.",
+        ));
+    }
+    Ok(kind.as_ref())
+}

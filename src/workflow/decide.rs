@@ -1,0 +1,132 @@
+//! The transaction around a person's decision: lock, read the clock, let the step judge, end the action, write the event.
+
+use super::{Gate, decider::Decider, expire::lock_current};
+use crate::{
+    audit::{self, Entry, What},
+    db::{Conn, QueryError, QueryResult, Timestamp},
+    error::{Code, Denial, Result, Winner},
+    store::{
+        actions::{self, Action, Ending, Status},
+        agents, new_id, people,
+    },
+};
+
+/// What a decision is made on: a locked, pending action, and the time read after the lock.
+pub(super) struct Locked<'a> {
+    pub(super) gate: &'a Gate,
+    pub(super) action: &'a Action,
+    pub(super) now: Timestamp,
+    pub(super) decider: &'a Decider,
+}
+
+impl Locked<'_> {
+    /// An ending in the decider's name.
+    pub(super) fn ending(&self, status: Status, note: Option<String>) -> Ending {
+        Ending {
+            decided_by: Some(self.decider.person_id.clone()),
+            decision_note: note,
+            ..Ending::undecided(status, self.now)
+        }
+    }
+}
+
+impl Gate {
+    /// Ends a pending action as `step` says. A denial leaves the action as it was; its event commits all the same.
+    pub(super) async fn decide<F>(&self, decider: &Decider, id: &str, what: What, step: F) -> Result<Action>
+    where
+        F: Fn(&mut Conn, &Locked<'_>) -> QueryResult<Result<Ending, Denial>> + Send + 'static,
+    {
+        let (gate, decider, id) = (self.clone(), decider.clone(), id.to_owned());
+        let (event, expiry_event) = (new_id(), new_id());
+        let decided = self.db.write(move |conn| {
+            let (action, now) = lock_current(&gate, conn, &id, &expiry_event)?;
+            let judged = match &action {
+                None => Err(Denial::new(Code::NotFound, "There is no such action.")),
+                Some(action) if action.status != Status::Pending => Err(already_decided(conn, action)?),
+                Some(action) => step(
+                    conn,
+                    &Locked {
+                        gate: &gate,
+                        action,
+                        now,
+                        decider: &decider,
+                    },
+                )?,
+            };
+            let entry = match &judged {
+                Ok(ending) => Entry::new(what, decider.actor(), &decider.source, ending.status.as_str()),
+                Err(denial) => Entry::denied(what, decider.actor(), &decider.source, denial.code),
+            };
+            let entry = match &action {
+                Some(action) => about(entry, action),
+                None => entry,
+            };
+            let outcome = match (judged, action) {
+                (Ok(ending), Some(action)) => {
+                    let entry = ending
+                        .refusal_rule
+                        .iter()
+                        .fold(entry, |entry, rule| entry.with("rule", rule.as_str()));
+                    let ended = end(conn, action, ending)?;
+                    audit::record(conn, &event, now, &entry)?;
+                    return Ok(Ok(ended));
+                }
+                (Err(denial), _) => Err(denial),
+                (Ok(_), None) => Err(Denial::new(Code::NotFound, "There is no such action.")),
+            };
+            audit::record(conn, &event, now, &entry).map(|()| outcome)
+        });
+        Ok(decided.await??)
+    }
+}
+
+/// What every event of an action says of it.
+pub(super) fn about(entry: Entry, action: &Action) -> Entry {
+    entry
+        .action(&action.id)
+        .with("kind", action.kind.as_str())
+        .with("digest", action.digest.as_str())
+        .with("figure", action.figure.as_str())
+}
+
+/// The guarded update that takes a locked action out of `pending`.
+pub(super) fn end(conn: &mut Conn, action: Action, ending: Ending) -> QueryResult<Action> {
+    if actions::end(conn, &action.id, &ending)? != 1 {
+        // The row is locked and was pending. If this is ever reached, nothing of the transaction may stand.
+        return Err(QueryError::RollbackTransaction);
+    }
+    Ok(Action {
+        status: ending.status,
+        decided_at: Some(ending.decided_at),
+        decided_by: ending.decided_by,
+        decision_note: ending.decision_note,
+        changes: ending.changes,
+        result: ending.result,
+        refusal_rule: ending.refusal_rule,
+        refusal_message: ending.refusal_message,
+        ..action
+    })
+}
+
+/// The denial that names the state that won, and who won it.
+pub(super) fn already_decided(conn: &mut Conn, action: &Action) -> QueryResult<Denial> {
+    let by = match (&action.decided_by, action.status) {
+        (Some(id), _) => people::find(conn, id)?.map(|person| person.email),
+        (None, Status::Withdrawn) => agents::find(conn, &action.agent_id)?.map(|agent| agent.name),
+        _ => None,
+    };
+    let message = match (action.status, &by) {
+        (Status::Expired, _) => "The action expired before anybody decided. Nothing was changed.".to_owned(),
+        (status, Some(by)) => format!("The action is already {status}: {by} was first."),
+        (status, None) => format!("The action is already {status}."),
+    };
+    let winner = Winner {
+        status: action.status.as_str(),
+        by,
+        at: action.decided_at,
+    };
+    Ok(Denial {
+        winner: Some(winner),
+        ..Denial::new(Code::AlreadyDecided, message)
+    })
+}

@@ -1,0 +1,34 @@
+//! What people write beside a decision.
+
+use crate::error::{Denial, Result};
+
+/// The longest note or reason, in characters.
+pub const MAX_CHARS: usize = 1000;
+
+/// A note that may be left out.
+pub(super) fn optional(field: &str, text: Option<&str>) -> Result<Option<String>> {
+    let text = text.map(str::trim).filter(|text| !text.is_empty());
+    text.map(|text| checked(field, text)).transpose()
+}
+
+/// A text that must say something.
+pub(super) fn required(field: &str, text: &str) -> Result<String> {
+    match text.trim() {
+        "" => Err(Denial::invalid(field, format!("The {field} is missing; the agent is told it.")).into()),
+        text => checked(field, text),
+    }
+}
+
+fn checked(field: &str, text: &str) -> Result<String> {
+    if text.chars().count() > MAX_CHARS {
+        return Err(
+            Denial::invalid(field, format!("The {field} must have at most {MAX_CHARS} characters.")).into()
+        );
+    }
+    if text.contains('\0') {
+        return Err(
+            Denial::invalid(field, format!("The {field} contains a NUL character; leave it out.")).into()
+        );
+    }
+    Ok(text.to_owned())
+}

@@ -1,0 +1,239 @@
+//! What people are shown: the queue, lists, and one action with everything around it.
+
+use std::collections::BTreeMap;
+
+use chrono::TimeDelta;
+
+use super::{
+    Gate,
+    view::{ActionView, rfc3339},
+};
+use crate::{
+    db::{Conn, QueryResult, Timestamp},
+    error::{Code, Denial, Result},
+    kinds::{Case, Change, Lock, Preview, Refusal},
+    store::{
+        actions::{self, Action, Filter, Status},
+        agents, events, people,
+        subjects::{self, Versions},
+    },
+};
+
+/// How many rows a page of the queue, and each list beside an action, shows at most.
+const SHOWN: i64 = 200;
+const BESIDE: i64 = 20;
+
+/// An action with the name of its agent.
+#[derive(Debug, Clone)]
+pub struct Waiting {
+    pub action: Action,
+    pub agent: String,
+    /// As it stands now.
+    pub status: Status,
+    /// Until it expires; negative when that is past.
+    pub left: TimeDelta,
+}
+
+/// Everything an approver is shown of one action.
+#[derive(Debug, Clone)]
+pub struct Detail {
+    pub view: ActionView,
+    pub action: Action,
+    pub status: Status,
+    pub agent: String,
+    /// The owner's e-mail address, if the agent belongs to somebody.
+    pub agent_owner: Option<String>,
+    pub kind_title: String,
+    pub left: TimeDelta,
+    /// When this was read, by the database's clock.
+    pub now: Timestamp,
+    /// The records' versions now.
+    pub versions: Versions,
+    /// Whether a record changed since the request.
+    pub changed: bool,
+    /// What would change, from today's data; only while the action is pending and its records are there.
+    pub preview: Option<Preview>,
+    /// What changed when it was executed.
+    pub changes: Vec<Change>,
+    /// The rule that would refuse it today.
+    pub refusal_today: Option<Refusal>,
+    /// Other actions on the same records that are open, or were executed just before.
+    pub related: Vec<Related>,
+    /// Every other action on the same records.
+    pub earlier: Vec<Related>,
+    /// What happened so far, oldest first.
+    pub happenings: Vec<Happening>,
+}
+
+/// Another action on the same record.
+#[derive(Debug, Clone, serde::Serialize, utoipa::ToSchema)]
+pub struct Related {
+    pub action_id: String,
+    pub kind: String,
+    pub summary: String,
+    pub status: String,
+    pub agent: String,
+    /// RFC 3339, UTC.
+    pub requested_at: String,
+    /// Whether it asks for exactly the same write.
+    pub same_write: bool,
+}
+
+/// One event of the action's story.
+#[derive(Debug, Clone)]
+pub struct Happening {
+    pub at: Timestamp,
+    pub event: String,
+    /// The e-mail address or the agent's name; empty for the system.
+    pub who: String,
+    pub outcome: String,
+    pub denied: bool,
+}
+
+impl Gate {
+    /// What waits for a decision, the most urgent first.
+    pub async fn waiting(&self, kind: Option<String>) -> Result<Vec<Waiting>> {
+        let gate = self.clone();
+        let waiting = self.db.read(move |conn| {
+            let now = gate.clock.now(conn)?;
+            let waiting = actions::waiting(conn, now, SHOWN)?;
+            named(conn, waiting, now)
+        });
+        let mut waiting = waiting.await?;
+        waiting.retain(|one| kind.as_ref().is_none_or(|kind| one.action.kind == *kind));
+        Ok(waiting)
+    }
+
+    /// A page of actions, newest first.
+    pub async fn actions(&self, filter: Filter) -> Result<Vec<Waiting>> {
+        let gate = self.clone();
+        let page = self.db.read(move |conn| {
+            let now = gate.clock.now(conn)?;
+            let page = actions::list(conn, now, &filter)?;
+            named(conn, page, now)
+        });
+        page.await
+    }
+
+    /// Actions on one record ("order:#1044"), newest first.
+    pub fn on_record(&self, conn: &mut Conn, subject: &str) -> QueryResult<Vec<Waiting>> {
+        let now = self.clock.now(conn)?;
+        let found = actions::on_record(conn, subject, BESIDE)?;
+        named(conn, found, now)
+    }
+
+    /// One action with everything around it.
+    ///
+    /// # Errors
+    /// `not_found`.
+    pub async fn detail(&self, id: &str) -> Result<Detail> {
+        let (gate, id) = (self.clone(), id.to_owned());
+        let detail = self.db.read(move |conn| match actions::find(conn, &id)? {
+            Some(action) => gate.look(conn, action).map(Some),
+            None => Ok(None),
+        });
+        Ok(detail.await?.ok_or_else(|| Denial::new(Code::NotFound, "There is no such action."))?)
+    }
+
+    fn look(&self, conn: &mut Conn, action: Action) -> QueryResult<Detail> {
+        let now = self.clock.now(conn)?;
+        let status = action.status_at(now);
+        let agent = agents::find(conn, &action.agent_id)?;
+        let owner = match agent.as_ref().and_then(|agent| agent.owner_id.as_deref()) {
+            Some(id) => people::find(conn, id)?.map(|person| person.email),
+            None => None,
+        };
+        let kind = self.registry.find_kind(&action.kind);
+        let case = match kind {
+            Some(kind) if status == Status::Pending => kind.open(conn, &action.effective_params, Lock::No)?,
+            _ => None,
+        };
+        let seen = subjects::of(conn, &action.id)?;
+        let versions = case.as_ref().map_or_else(|| seen.clone(), |case| case.versions());
+        let window = kind.map_or(TimeDelta::zero(), |kind| {
+            TimeDelta::from_std(self.policy.retry_windows.of(kind.spec())).unwrap_or(TimeDelta::MAX)
+        });
+        let others = actions::on_same_records(conn, &action.id, BESIDE)?;
+        let earlier = related(conn, &action, &others, now)?;
+        let close = |other: &&Action| is_close(other, now, window);
+        let related = related(conn, &action, &others.iter().filter(close).cloned().collect::<Vec<_>>(), now)?;
+        Ok(Detail {
+            view: self.view(conn, &action, now, None)?,
+            status,
+            agent: agent.map(|agent| agent.name).unwrap_or_default(),
+            agent_owner: owner,
+            kind_title: kind.map_or_else(|| action.kind.clone(), |kind| kind.spec().title.to_owned()),
+            left: action.expires_at - now,
+            now,
+            changed: seen != versions,
+            versions,
+            preview: case.as_ref().map(|case| case.preview()),
+            changes: action
+                .changes
+                .as_deref()
+                .and_then(|text| serde_json::from_str(text).ok())
+                .unwrap_or_default(),
+            refusal_today: case.and_then(|case| Case::check(case.as_ref()).err()),
+            related,
+            earlier,
+            happenings: happenings(conn, &action.id)?,
+            action,
+        })
+    }
+}
+
+fn is_close(other: &Action, now: Timestamp, window: TimeDelta) -> bool {
+    match other.status_at(now) {
+        Status::Pending | Status::Executing | Status::Indeterminate => true,
+        Status::Executed => other.decided_at.is_some_and(|at| now - at < window),
+        _ => false,
+    }
+}
+
+fn named(conn: &mut Conn, page: Vec<Action>, now: Timestamp) -> QueryResult<Vec<Waiting>> {
+    let names = agent_names(conn)?;
+    let name = |id: &str| names.get(id).cloned().unwrap_or_default();
+    let with_name = |action: Action| Waiting {
+        agent: name(&action.agent_id),
+        status: action.status_at(now),
+        left: action.expires_at - now,
+        action,
+    };
+    Ok(page.into_iter().map(with_name).collect())
+}
+
+fn related(conn: &mut Conn, action: &Action, others: &[Action], now: Timestamp) -> QueryResult<Vec<Related>> {
+    let names = agent_names(conn)?;
+    let view = |other: &Action| Related {
+        action_id: other.id.clone(),
+        kind: other.kind.clone(),
+        summary: other.summary.clone(),
+        status: other.status_at(now).as_str().to_owned(),
+        agent: names.get(&other.agent_id).cloned().unwrap_or_default(),
+        requested_at: rfc3339(other.requested_at),
+        same_write: other.fingerprint == action.fingerprint,
+    };
+    Ok(others.iter().map(view).collect())
+}
+
+fn happenings(conn: &mut Conn, action_id: &str) -> QueryResult<Vec<Happening>> {
+    let agents = agent_names(conn)?;
+    let people: BTreeMap<_, _> =
+        people::all(conn)?.into_iter().map(|person| (person.id, person.email)).collect();
+    let events = events::of_action(conn, action_id, SHOWN)?;
+    let told = |event: events::Event| Happening {
+        at: event.at,
+        who: event
+            .actor_id
+            .and_then(|id| agents.get(&id).or_else(|| people.get(&id)).cloned())
+            .unwrap_or_default(),
+        event: event.event,
+        outcome: event.outcome,
+        denied: event.denied,
+    };
+    Ok(events.into_iter().map(told).collect())
+}
+
+fn agent_names(conn: &mut Conn) -> QueryResult<BTreeMap<String, String>> {
+    Ok(agents::all(conn)?.into_iter().map(|agent| (agent.id, agent.name)).collect())
+}

@@ -1,0 +1,293 @@
+//! An agent asks for a write: join, replay, or a new action.
+
+use std::sync::Arc;
+
+use chrono::TimeDelta;
+use serde_json::Value;
+
+use super::{
+    Gate,
+    decide::about,
+    expire::lock_current,
+    pause::paused,
+    slot::{Course, course},
+    view::{ActionView, Disposition},
+};
+use crate::{
+    audit::{self, Actor, Entry, Source, What},
+    db::{Conn, QueryResult, Timestamp},
+    error::{Code, Denial, Result},
+    kinds::{
+        Case, JsonObject, Kind, Lock,
+        canonical::{Digested, derived_key, fingerprint},
+    },
+    store::{
+        actions::{self, Action, Status},
+        agents, new_id,
+        slots::{self, Slot},
+        subjects,
+    },
+};
+
+/// A write an agent asks for, authenticated and within its scopes.
+#[derive(Clone)]
+pub struct Request {
+    pub agent_id: String,
+    pub source: Source,
+    pub kind: Arc<dyn Kind>,
+    /// The kind's own arguments.
+    pub arguments: JsonObject,
+    pub reason: String,
+    /// The agent's own name for this logical write.
+    pub idempotency_key: Option<String>,
+    /// Takes a write token, or answers the seconds until there is one. Asked at most once, when a new action opens.
+    pub write_token: Arc<dyn Fn() -> Result<(), u64> + Send + Sync>,
+}
+
+/// The ids a request may need, made before its transaction's first try.
+struct Ids {
+    action: String,
+    event: String,
+    expiry_event: String,
+}
+
+impl Gate {
+    /// Queues a write, or joins or replays the one that is already there. A denial's event has committed when this
+    /// returns.
+    pub async fn request(&self, request: Request) -> Result<ActionView> {
+        let ids = Ids {
+            action: new_id(),
+            event: new_id(),
+            expiry_event: new_id(),
+        };
+        let gate = self.clone();
+        let answered = self.db.write(move |conn| {
+            let asked = gate.ask(conn, &request, &ids)?;
+            let actor = Actor::Agent(request.agent_id.clone());
+            let tool = format!("request_{}", request.kind.spec().name);
+            let now = gate.clock.now(conn)?;
+            match asked {
+                Ok((action, disposition)) => {
+                    let outcome = match disposition {
+                        Disposition::New => Status::Pending.as_str(),
+                        repeated => repeated.as_str(),
+                    };
+                    let entry =
+                        Entry::new(What::ToolCall, actor, &request.source, outcome).with("tool", tool);
+                    let subject = subjects::of(conn, &action.id)?.into_keys().next();
+                    audit::record(conn, &ids.event, now, &about(entry, &action).subject(subject))?;
+                    gate.view(conn, &action, now, Some(disposition)).map(Ok)
+                }
+                Err(denial) => {
+                    let entry =
+                        Entry::denied(What::ToolCall, actor, &request.source, denial.code).with("tool", tool);
+                    let entry =
+                        denial.rule.iter().fold(entry, |entry, rule| entry.with("rule", rule.as_str()));
+                    if denial.code == Code::RateLimited {
+                        audit::record_unbounded(conn, &ids.event, now, &request.agent_id, &entry)?;
+                    } else {
+                        audit::record(conn, &ids.event, now, &entry)?;
+                    }
+                    Ok(Err(denial))
+                }
+            }
+        });
+        Ok(answered.await??)
+    }
+
+    fn ask(
+        &self,
+        conn: &mut Conn,
+        request: &Request,
+        ids: &Ids,
+    ) -> QueryResult<Result<(Action, Disposition), Denial>> {
+        let spec = request.kind.spec();
+        let params = match request.kind.resolve(conn, &request.arguments)? {
+            Ok(params) => params,
+            Err(denial) => return Ok(Err(denial)),
+        };
+        let window = self.policy.retry_windows.of(spec);
+        let key = match &request.idempotency_key {
+            Some(key) => format!("e:{key}"),
+            None if window.is_zero() => return Ok(Err(key_required())),
+            None => derived_key(&request.agent_id, spec.name, &params),
+        };
+        let fingerprint = fingerprint(spec.name, &params);
+        let slot = slots::take(conn, &request.agent_id, &key, &fingerprint)?;
+        let (current, now) = match &slot.action_id {
+            Some(id) => lock_current(self, conn, id, &ids.expiry_event)?,
+            None => (None, self.clock.now(conn)?),
+        };
+        if let Some(denial) = no_longer_allowed(conn, request)? {
+            return self.refuse(conn, &slot, denial);
+        }
+        if slot.fingerprint != fingerprint {
+            return self.refuse(conn, &slot, key_reused());
+        }
+        let window = TimeDelta::from_std(window).unwrap_or(TimeDelta::MAX);
+        match (course(current.as_ref(), request.idempotency_key.is_some(), window, now), current) {
+            (Course::Answer(Disposition::Joined), Some(action)) => Ok(Ok((action, Disposition::Joined))),
+            (Course::Answer(disposition), Some(action)) => {
+                Ok(match paused(conn, spec.name, &request.agent_id)? {
+                    Some(denial) => Err(denial),
+                    None => Ok((action, disposition)),
+                })
+            }
+            (_, previous) => self.open(conn, request, ids, &slot, &params, previous.map(|action| action.id)),
+        }
+    }
+
+    /// Opens a new action on the slot, if pause, write token and rules let it.
+    fn open(
+        &self,
+        conn: &mut Conn,
+        request: &Request,
+        ids: &Ids,
+        slot: &Slot,
+        params: &str,
+        previous_action_id: Option<String>,
+    ) -> QueryResult<Result<(Action, Disposition), Denial>> {
+        let spec = request.kind.spec();
+        if let Some(denial) = paused(conn, spec.name, &request.agent_id)? {
+            return self.refuse(conn, slot, denial);
+        }
+        if let Err(seconds) = (request.write_token)() {
+            return self.refuse(conn, slot, too_many_writes(seconds));
+        }
+        let Some(case) = request.kind.open(conn, params, Lock::Yes)? else {
+            return self.refuse(conn, slot, Denial::new(Code::NotFound, "There is no such record."));
+        };
+        if let Err(refusal) = case.check() {
+            let denial = Denial {
+                rule: Some(refusal.rule.to_owned()),
+                ..Denial::new(Code::RuleRefused, refusal.message)
+            };
+            return self.refuse(conn, slot, denial);
+        }
+        let now = self.clock.now(conn)?;
+        let action = self.draft(request, ids, slot, params, previous_action_id, case.as_ref(), now);
+        actions::insert(conn, &action)?;
+        subjects::insert(conn, &action.id, &case.versions())?;
+        slots::point(conn, slot, &action.id, action.attempt)?;
+        Ok(Ok((action, Disposition::New)))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "everything an action is made of, named once")]
+    fn draft(
+        &self,
+        request: &Request,
+        ids: &Ids,
+        slot: &Slot,
+        params: &str,
+        previous_action_id: Option<String>,
+        case: &dyn Case,
+        now: Timestamp,
+    ) -> Action {
+        let spec = request.kind.spec();
+        let wording = case.wording();
+        let digest = Digested {
+            action_id: &ids.action,
+            agent_id: &request.agent_id,
+            kind: spec.name,
+            kind_version: spec.version,
+            params,
+            reason: &request.reason,
+        };
+        Action {
+            digest: digest.digest(),
+            id: ids.action.clone(),
+            kind: spec.name.to_owned(),
+            kind_version: spec.version,
+            agent_id: request.agent_id.clone(),
+            slot_key: slot.key.clone(),
+            attempt: slot.attempt + 1,
+            previous_action_id,
+            requested_params: params.to_owned(),
+            effective_params: params.to_owned(),
+            fingerprint: slot.fingerprint.clone(),
+            reason: request.reason.clone(),
+            summary: wording.summary,
+            headline: wording.headline,
+            figure: wording.figure,
+            status: Status::Pending,
+            requested_at: now,
+            expires_at: now + self.policy.action_ttl,
+            decided_at: None,
+            decided_by: None,
+            decision_note: None,
+            changes: None,
+            result: None,
+            refusal_rule: None,
+            refusal_message: None,
+            lock_no: 0,
+        }
+    }
+
+    /// Refuses, and leaves no slot behind that has no action.
+    fn refuse<T>(&self, conn: &mut Conn, slot: &Slot, denial: Denial) -> QueryResult<Result<T, Denial>> {
+        slots::drop_unused(conn, slot)?;
+        Ok(Err(denial))
+    }
+}
+
+/// The agent was authenticated before the transaction; here it holds until the commit.
+fn no_longer_allowed(conn: &mut Conn, request: &Request) -> QueryResult<Option<Denial>> {
+    let agent = agents::hold(conn, &request.agent_id)?.filter(|agent| agent.revoked_at.is_none());
+    Ok(match agent {
+        None => Some(Denial::new(Code::Unauthenticated, "The agent key is not valid.")),
+        Some(agent) if !agent.has_scope(request.kind.spec().scope) => {
+            Some(scope_missing(request.kind.spec().scope))
+        }
+        Some(_) => None,
+    })
+}
+
+/// The denial of a call beyond the agent's scopes.
+pub fn scope_missing(scope: &str) -> Denial {
+    Denial::new(
+        Code::ScopeMissing,
+        format!("This key does not have the scope {scope}. Ask the agent's owner for it."),
+    )
+}
+
+fn key_required() -> Denial {
+    Denial {
+        field: Some("idempotency_key".to_owned()),
+        ..Denial::new(
+            Code::IdempotencyKeyRequired,
+            "This kind of write needs an idempotency_key: a name of your own for this one write, the same on every retry.",
+        )
+    }
+}
+
+fn key_reused() -> Denial {
+    Denial {
+        field: Some("idempotency_key".to_owned()),
+        ..Denial::new(
+            Code::IdempotencyKeyReused,
+            "This idempotency_key already names a write with other arguments. Use the arguments of that write, or another \
+             key for another write.",
+        )
+    }
+}
+
+fn too_many_writes(seconds: u64) -> Denial {
+    Denial {
+        retry_after_seconds: Some(seconds),
+        ..Denial::new(
+            Code::RateLimited,
+            format!("Too many new requests from this agent. Send the same call again in {seconds} s."),
+        )
+    }
+}
+
+/// The members of a request tool's arguments that belong to every kind.
+pub fn split(mut arguments: JsonObject) -> (JsonObject, String, Option<String>) {
+    let reason = text(arguments.remove("reason")).unwrap_or_default();
+    let key = text(arguments.remove("idempotency_key"));
+    (arguments, reason, key)
+}
+
+fn text(value: Option<Value>) -> Option<String> {
+    value.and_then(|value| value.as_str().map(ToOwned::to_owned))
+}

@@ -1,0 +1,60 @@
+//! The agent takes its request back.
+
+use super::{
+    Gate,
+    decide::{about, end},
+    expire::lock_current,
+    view::ActionView,
+};
+use crate::{
+    audit::{self, Actor, Entry, Source, What},
+    error::{Code, Denial, Result},
+    store::{
+        actions::{Ending, Status},
+        new_id,
+    },
+};
+
+impl Gate {
+    /// Withdraws an agent's own action. Too late is no error: the answer is the state that won.
+    ///
+    /// # Errors
+    /// `not_found` for an action of somebody else as for none.
+    pub async fn withdraw(
+        &self,
+        agent_id: &str,
+        source: &Source,
+        tool: &'static str,
+        id: &str,
+    ) -> Result<ActionView> {
+        let (gate, agent_id, source, id) = (self.clone(), agent_id.to_owned(), source.clone(), id.to_owned());
+        let (event, expiry_event) = (new_id(), new_id());
+        let withdrawn = self.db.write(move |conn| {
+            let actor = Actor::Agent(agent_id.clone());
+            let (action, now) = lock_current(&gate, conn, &id, &expiry_event)?;
+            let Some(action) = action.filter(|action| action.agent_id == agent_id) else {
+                let entry = Entry::denied(What::ToolCall, actor, &source, Code::NotFound).with("tool", tool);
+                audit::record(conn, &event, now, &entry)?;
+                return Ok(Err(no_such_action()));
+            };
+            let action = if action.status == Status::Pending {
+                let ending = Ending::undecided(Status::Withdrawn, now);
+                end(conn, action, ending)?
+            } else {
+                action
+            };
+            let entry = Entry::new(What::ToolCall, actor, &source, action.status.as_str()).with("tool", tool);
+            audit::record(conn, &event, now, &about(entry, &action))?;
+            gate.view(conn, &action, now, None).map(Ok)
+        });
+        Ok(withdrawn.await??)
+    }
+}
+
+/// What an agent is told of an action that is not its own, or not there.
+pub fn no_such_action() -> Denial {
+    Denial {
+        field: Some("action_id".to_owned()),
+        ..Denial::new(Code::NotFound, "There is no such action.")
+    }
+}
