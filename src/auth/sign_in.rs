@@ -1,0 +1,110 @@
+//! Signing in and out of the dashboard.
+
+use chrono::TimeDelta;
+
+use super::{Auth, TokenKind, Visitor, accounts::fold_email, password};
+use crate::{
+    audit::{self, Actor, Entry, Source, What},
+    error::{Code, Denial, Result},
+    store::{
+        new_id,
+        people::{self, Person},
+        sessions::{self, Session},
+    },
+    workflow::Means,
+};
+
+/// How long a sign-in lasts.
+pub const SESSION_HOURS: i64 = 12;
+
+/// A fresh session.
+pub struct SignedIn {
+    /// The cookie's value; known to the browser alone.
+    pub cookie: String,
+    pub person: Person,
+}
+
+impl Auth {
+    /// Signs a person in.
+    ///
+    /// # Errors
+    /// `rate_limited`; `unauthenticated`, with one sentence for an unknown account, a wrong password and a disabled
+    /// person, after the same time.
+    pub async fn sign_in(&self, email: &str, password: &str, source: &Source) -> Result<SignedIn> {
+        let email = fold_email(email);
+        if let Err(denial) = self.limits.take(&email, source.address.as_deref()) {
+            self.refused(Actor::Stranger, source, Code::RateLimited).await?;
+            return Err(denial.into());
+        }
+        let person = self.db.read(move |conn| people::by_email(conn, &email)).await?;
+        let hash = person.as_ref().map(|person| person.password_hash.clone());
+        let genuine = password.len() <= password::MAX_BYTES && password::verify(password, hash).await?;
+        let signed_in = match person.as_ref().filter(|person| genuine && person.enabled) {
+            Some(person) => self.open_session(person, source).await?,
+            None => None,
+        };
+        match signed_in {
+            Some(signed_in) => Ok(signed_in),
+            None => {
+                let actor = person.map_or(Actor::Stranger, |person| Actor::Person(person.id));
+                self.refused(actor, source, Code::Unauthenticated).await?;
+                Err(Denial::new(Code::Unauthenticated, "E-mail address or password is not right.").into())
+            }
+        }
+    }
+
+    /// Ends the visitor's session at once.
+    pub async fn sign_out(&self, visitor: &Visitor, source: &Source) -> Result<()> {
+        let Means::Session(prefix) = visitor.means.clone() else { return Ok(()) };
+        let (clock, source, event) = (self.clock.clone(), source.clone(), new_id());
+        let actor = Actor::Person(visitor.person.id.clone());
+        let ended = self.db.write(move |conn| {
+            let now = clock.now(conn)?;
+            if sessions::end(conn, &prefix, now)? == 1 {
+                audit::record(conn, &event, now, &Entry::new(What::SignOut, actor.clone(), &source, "done"))?;
+            }
+            Ok(())
+        });
+        ended.await
+    }
+
+    /// `None` when the person changed while the password was being verified.
+    async fn open_session(&self, person: &Person, source: &Source) -> Result<Option<SignedIn>> {
+        let issued = self.secret.issue(TokenKind::Session);
+        let (clock, source, event) = (self.clock.clone(), source.clone(), new_id());
+        let (seen, prefix, mac) = (person.clone(), issued.prefix, issued.mac);
+        let opened = self.db.write(move |conn| {
+            let person = people::hold(conn, &seen.id)?;
+            let now = clock.now(conn)?;
+            let same = |person: &Person| person.enabled && person.password_hash == seen.password_hash;
+            let Some(person) = person.filter(same) else { return Ok(None) };
+            let session = Session {
+                prefix: prefix.clone(),
+                mac: mac.clone(),
+                person_id: person.id.clone(),
+                address: source.address.clone(),
+                created_at: now,
+                expires_at: now + TimeDelta::hours(SESSION_HOURS),
+                ended_at: None,
+                lock_no: 0,
+            };
+            sessions::insert(conn, &session)?;
+            let actor = Actor::Person(person.id.clone());
+            audit::record(conn, &event, now, &Entry::new(What::SignIn, actor, &source, "done"))?;
+            Ok(Some(person))
+        });
+        Ok(opened.await?.map(|person| SignedIn {
+            cookie: issued.text,
+            person,
+        }))
+    }
+
+    async fn refused(&self, actor: Actor, source: &Source, code: Code) -> Result<()> {
+        let (clock, source, event) = (self.clock.clone(), source.clone(), new_id());
+        let recorded = self.db.write(move |conn| {
+            let now = clock.now(conn)?;
+            audit::record(conn, &event, now, &Entry::denied(What::SignIn, actor.clone(), &source, code))
+        });
+        recorded.await
+    }
+}

@@ -1,0 +1,138 @@
+//! Every setting, its default and its environment variable.
+
+mod units;
+
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
+
+use clap::Args;
+use ipnet::IpNet;
+
+pub use units::{Lifetime, LogStyle, PublicUrl, Rate, TrustedProxies, Windows};
+
+use crate::{
+    auth::Secret,
+    db::DatabaseUrl,
+    error::{Error, Result},
+};
+
+/// The settings. Flags come before environment variables, and those before defaults.
+#[derive(Debug, Clone, Args)]
+pub struct Config {
+    /// Where the database is: sqlite://PATH or postgres://…
+    #[arg(
+        long,
+        env = "DATABASE_URL",
+        default_value = "sqlite://countersign.db",
+        hide_env_values = true,
+        value_name = "URL"
+    )]
+    pub database_url: DatabaseUrl,
+
+    /// The address to listen on
+    #[arg(
+        long,
+        env = "COUNTERSIGN_LISTEN",
+        default_value = "127.0.0.1:8080",
+        value_name = "ADDRESS:PORT"
+    )]
+    pub listen: SocketAddr,
+
+    /// Where people and agents reach this server [default: http://, then the listen address]
+    #[arg(long, env = "COUNTERSIGN_PUBLIC_URL", value_name = "URL")]
+    pub public_url: Option<PublicUrl>,
+
+    /// Networks of proxies whose X-Forwarded-For counts, separated by commas [default: none]
+    #[arg(long, env = "COUNTERSIGN_TRUSTED_PROXIES", value_name = "NETWORKS")]
+    pub trusted_proxies: Option<TrustedProxies>,
+
+    /// 32 or more random bytes that key every stored token; kept beside the SQLite file if absent, required on Postgres
+    #[arg(long, env = "COUNTERSIGN_SECRET", hide_env_values = true, value_name = "SECRET")]
+    pub secret: Option<String>,
+
+    /// How long a request waits for a decision: a number with s, m, h or d
+    #[arg(long, env = "COUNTERSIGN_ACTION_TTL", default_value = "30m", value_name = "DURATION")]
+    pub action_ttl: Lifetime,
+
+    /// How long a repeated request replays the outcome: one duration, or KIND=DURATION separated by commas; 0 requires keys
+    /// [default: each kind's own]
+    #[arg(long, env = "COUNTERSIGN_RETRY_WINDOW", value_name = "DURATIONS")]
+    pub retry_window: Option<Windows>,
+
+    /// Calls per agent, as RATE/s, /min or /h, a colon, and the burst; or off
+    #[arg(long, env = "COUNTERSIGN_READ_RATE", default_value = "120/min:60", value_name = "RATE")]
+    pub read_rate: Rate,
+
+    /// New requests per agent, in the same form
+    #[arg(long, env = "COUNTERSIGN_WRITE_RATE", default_value = "30/min:15", value_name = "RATE")]
+    pub write_rate: Rate,
+
+    /// The largest stock change one request may ask for
+    #[arg(long, env = "COUNTERSIGN_MAX_STOCK_DELTA", default_value = "1000", value_name = "PIECES",
+          value_parser = clap::value_parser!(i64).range(1..=1_000_000_000))]
+    pub max_stock_delta: i64,
+
+    /// The bearer token that opens /metrics [default: only this machine may read it]
+    #[arg(long, env = "COUNTERSIGN_METRICS_TOKEN", hide_env_values = true, value_name = "TOKEN", value_parser = units::not_empty)]
+    pub metrics_token: Option<String>,
+
+    /// What is logged to stderr: error, warn, info, debug or trace, and json for machines, separated by commas
+    #[arg(long, env = "COUNTERSIGN_LOG", default_value = "info", value_name = "LEVEL")]
+    pub log: LogStyle,
+}
+
+impl Config {
+    /// The defaults, on another database.
+    ///
+    /// # Errors
+    /// `Setup` when the environment holds a bad value.
+    pub fn on(database_url: &str) -> Result<Self> {
+        use clap::FromArgMatches;
+        let command = Self::augment_args(clap::Command::new("countersign").no_binary_name(true));
+        command
+            .try_get_matches_from(["--database-url", database_url])
+            .and_then(|matches| Self::from_arg_matches(&matches))
+            .map_err(|error| Error::Setup(error.to_string()))
+    }
+
+    /// Where people and agents reach this server, without a slash at the end.
+    pub fn public_url(&self) -> String {
+        self.public_url
+            .as_ref()
+            .map_or_else(|| format!("http://{}", self.listen), |url| url.as_str().to_owned())
+    }
+
+    /// Whether cookies must only travel encrypted.
+    pub fn is_https(&self) -> bool {
+        self.public_url().starts_with("https://")
+    }
+
+    /// The networks whose `X-Forwarded-For` counts.
+    pub fn proxies(&self) -> &[IpNet] {
+        self.trusted_proxies.as_ref().map_or(&[], |proxies| proxies.networks())
+    }
+
+    /// The secret from the configuration, or the one kept beside the SQLite file.
+    ///
+    /// # Errors
+    /// `Setup` when it is short, looks like an example, or is missing on Postgres.
+    pub fn open_secret(&self) -> Result<Secret> {
+        match (&self.secret, &self.database_url) {
+            (Some(secret), _) => Secret::new(secret),
+            (None, DatabaseUrl::Sqlite(path)) => Secret::beside(&secret_path(path)),
+            (None, DatabaseUrl::Postgres(_)) => Err(Error::Setup(
+                "COUNTERSIGN_SECRET is missing. On Postgres every process needs the same one; make it with \
+                 `openssl rand -hex 32`."
+                    .to_owned(),
+            )),
+        }
+    }
+}
+
+fn secret_path(database: &Path) -> PathBuf {
+    let mut name = database.file_name().unwrap_or_default().to_owned();
+    name.push(".secret");
+    database.with_file_name(name)
+}

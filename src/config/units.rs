@@ -1,0 +1,320 @@
+//! Settings with a form of their own. A value that is not in it is named in one sentence.
+
+use std::{collections::BTreeMap, net::IpAddr, num::NonZeroU32, str::FromStr, time::Duration};
+
+use governor::Quota;
+use ipnet::IpNet;
+
+use crate::workflow::RetryWindows;
+
+/// The longest duration a setting takes: ten years.
+const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
+
+/// A duration that is not zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lifetime(Duration);
+
+impl Lifetime {
+    /// The duration.
+    pub fn duration(self) -> Duration {
+        self.0
+    }
+}
+
+impl FromStr for Lifetime {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match duration(text)? {
+            Duration::ZERO => Err("must be longer than 0".to_owned()),
+            duration => Ok(Self(duration)),
+        }
+    }
+}
+
+/// `24h`, or `refund=24h,stock_adjustment=5m`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Windows(pub RetryWindows);
+
+impl FromStr for Windows {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if !text.contains('=') {
+            return Ok(Self(RetryWindows {
+                every: Some(duration(text)?),
+                by_kind: BTreeMap::new(),
+            }));
+        }
+        let mut by_kind = BTreeMap::new();
+        for part in text.split(',') {
+            let (kind, window) = part
+                .split_once('=')
+                .ok_or("is either one duration or KIND=DURATION, separated by commas")?;
+            if by_kind.insert(kind.trim().to_owned(), duration(window)?).is_some() {
+                return Err(format!("names the kind {} twice", kind.trim()));
+            }
+        }
+        Ok(Self(RetryWindows { every: None, by_kind }))
+    }
+}
+
+/// Calls in a time, and how many may come at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rate {
+    Off,
+    Limit {
+        calls: NonZeroU32,
+        per: Duration,
+        burst: NonZeroU32,
+    },
+}
+
+impl Rate {
+    /// The token bucket (GCRA) of this rate.
+    pub fn quota(self) -> Option<Quota> {
+        match self {
+            Self::Off => None,
+            Self::Limit { calls, per, burst } => {
+                Quota::with_period(per / calls.get()).map(|quota| quota.allow_burst(burst))
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Rate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Off => f.write_str("off"),
+            Self::Limit { calls, per, burst } => write!(f, "{calls} in {} s, {burst} at once", per.as_secs()),
+        }
+    }
+}
+
+impl FromStr for Rate {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "off" {
+            return Ok(Self::Off);
+        }
+        let form = "is a rate and a burst such as 120/min:60, or off";
+        let (rate, burst) = text.split_once(':').ok_or(form)?;
+        let (calls, unit) = rate.split_once('/').ok_or(form)?;
+        let per = match unit {
+            "s" => Duration::from_secs(1),
+            "min" => Duration::from_secs(60),
+            "h" => Duration::from_secs(3600),
+            _ => return Err("counts per s, min or h".to_owned()),
+        };
+        let count = |text: &str| {
+            let count =
+                text.parse::<u32>().ok().filter(|count| *count <= 1_000_000).and_then(NonZeroU32::new);
+            count.ok_or("has numbers from 1 to 1000000")
+        };
+        Ok(Self::Limit {
+            calls: count(calls)?,
+            per,
+            burst: count(burst)?,
+        })
+    }
+}
+
+/// The origin at which the server is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublicUrl(String);
+
+impl PublicUrl {
+    /// Without a slash at the end.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for PublicUrl {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let url = url::Url::parse(text).map_err(|_| "is a whole URL such as https://gate.example.com")?;
+        let plain = url.path() == "/"
+            && url.query().is_none()
+            && url.fragment().is_none()
+            && url.username().is_empty();
+        if !matches!(url.scheme(), "http" | "https") || url.host().is_none() || !plain {
+            return Err("is http:// or https:// and a host, without a path".to_owned());
+        }
+        Ok(Self(url.origin().ascii_serialization()))
+    }
+}
+
+/// Networks of reverse proxies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrustedProxies(Vec<IpNet>);
+
+impl TrustedProxies {
+    /// The networks.
+    pub fn networks(&self) -> &[IpNet] {
+        &self.0
+    }
+}
+
+impl FromStr for TrustedProxies {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let network = |part: &str| {
+            let part = part.trim();
+            let network = part.parse::<IpNet>().ok().or_else(|| part.parse::<IpAddr>().ok().map(IpNet::from));
+            network.ok_or("is addresses or networks such as 10.0.0.0/8, separated by commas".to_owned())
+        };
+        text.split(',').map(network).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+/// What is logged, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogStyle {
+    pub level: tracing::Level,
+    pub json: bool,
+}
+
+impl FromStr for LogStyle {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut style = Self {
+            level: tracing::Level::INFO,
+            json: false,
+        };
+        for part in text.split(',') {
+            match part.trim() {
+                "json" => style.json = true,
+                "error" | "warn" | "info" | "debug" | "trace" => {
+                    style.level = part.trim().parse().map_err(|_| "is not a level")?;
+                }
+                _ => {
+                    return Err(
+                        "is error, warn, info, debug or trace, and json, separated by commas".to_owned()
+                    );
+                }
+            }
+        }
+        Ok(style)
+    }
+}
+
+/// A text that says something.
+pub(super) fn not_empty(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() {
+        Err("must not be empty".to_owned())
+    } else {
+        Ok(text.to_owned())
+    }
+}
+
+/// A whole number with a unit; `0` needs none.
+fn duration(text: &str) -> Result<Duration, String> {
+    let text = text.trim();
+    if text == "0" {
+        return Ok(Duration::ZERO);
+    }
+    let unit = text.chars().last().filter(char::is_ascii_alphabetic);
+    let seconds = match unit {
+        Some('s') => 1,
+        Some('m') => 60,
+        Some('h') => 3600,
+        Some('d') => 86400,
+        _ => return Err("is a whole number with s, m, h or d, such as 30m".to_owned()),
+    };
+    let number = text[..text.len() - 1]
+        .parse::<u64>()
+        .map_err(|_| "is a whole number with s, m, h or d, such as 30m")?;
+    let duration = number
+        .checked_mul(seconds)
+        .map(Duration::from_secs)
+        .filter(|duration| *duration <= LONGEST);
+    duration.ok_or_else(|| "must be at most ten years".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations() {
+        assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("0"), Ok(Duration::ZERO));
+        for bad in [
+            "",
+            " ",
+            "-1s",
+            "1.5h",
+            "30",
+            "30w",
+            "s",
+            "1ms",
+            "99999999999999999999s",
+            "18446744073709551615d",
+            "１s",
+        ] {
+            assert!(duration(bad).is_err(), "{bad}");
+        }
+        assert!("0s".parse::<Lifetime>().is_err());
+    }
+
+    #[test]
+    fn rates() {
+        assert_eq!("off".parse(), Ok(Rate::Off));
+        let rate: Rate = "120/min:60".parse().unwrap();
+        assert_eq!(rate.to_string(), "120 in 60 s, 60 at once");
+        for bad in [
+            "",
+            "120",
+            "120/min",
+            "0/min:1",
+            "1/min:0",
+            "-1/s:1",
+            "1/day:1",
+            "9999999999/s:1",
+            "OFF",
+            "1/s:1:1",
+        ] {
+            assert!(bad.parse::<Rate>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn windows() {
+        let Windows(windows) = "refund=24h,stock_adjustment=0".parse().unwrap();
+        assert_eq!(windows.by_kind["refund"], Duration::from_secs(86400));
+        assert_eq!(windows.by_kind["stock_adjustment"], Duration::ZERO);
+        for bad in ["", "refund=", "refund=24h,", "refund=1h,refund=2h", "refund=-1h", "forever"] {
+            assert!(bad.parse::<Windows>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn urls_and_networks() {
+        assert_eq!(
+            "https://gate.example.com/".parse::<PublicUrl>().unwrap().as_str(),
+            "https://gate.example.com"
+        );
+        for bad in
+            ["", "gate.example.com", "ftp://x", "https://x/path", "https://u@x/", "javascript:alert(1)"]
+        {
+            assert!(bad.parse::<PublicUrl>().is_err(), "{bad}");
+        }
+        assert_eq!("10.0.0.0/8, ::1".parse::<TrustedProxies>().unwrap().networks().len(), 2);
+        for bad in ["", "10.0.0.0/33", "proxy"] {
+            assert!(bad.parse::<TrustedProxies>().is_err(), "{bad}");
+        }
+        assert_eq!(
+            "debug,json".parse(),
+            Ok(LogStyle {
+                level: tracing::Level::DEBUG,
+                json: true
+            })
+        );
+        assert!("verbose".parse::<LogStyle>().is_err());
+    }
+}

@@ -1,0 +1,270 @@
+//! The one door for agents. Nothing an agent sends reaches a table past it.
+//!
+//! The order: authenticate → scope → read or flood limit → parse and resolve records → slot → (only when a new action
+//! opens) pause, write token, rules → audit. Rules or write tokens before the slot would break replays.
+
+mod limits;
+mod own;
+mod reads;
+mod tools;
+
+use std::{sync::Arc, time::Instant};
+
+use serde_json::{Value, json};
+
+pub use limits::AgentLimits;
+pub use tools::Tool;
+
+use crate::{
+    audit::{self, Actor, Entry, Source, What},
+    auth::Auth,
+    error::{Code, Denial, Error, Result},
+    kinds::{JsonObject, Kind, ReadTool, typed::typed},
+    store::new_id,
+    workflow::{Gate, Request, scope_missing, split},
+};
+use own::Own;
+
+/// The gateway; cheap to clone.
+#[derive(Clone)]
+pub struct Gateway {
+    gate: Gate,
+    auth: Auth,
+    limits: Arc<AgentLimits>,
+    toolbox: Arc<tools::Toolbox>,
+    observe: Observer,
+}
+
+/// Told about each call: the tool's name, the code or `ok`, and how long it took.
+pub type Observer = Arc<dyn Fn(&str, &str, std::time::Duration) + Send + Sync>;
+
+/// An authenticated agent.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    pub agent_id: String,
+    pub agent_name: String,
+    pub scopes: Vec<String>,
+    pub source: Source,
+}
+
+/// A call's arguments, as the strict reader found them.
+#[derive(Debug, Clone)]
+pub enum Arguments {
+    Read(JsonObject),
+    /// Something no argument may be; the sentence says what.
+    Faulty(String),
+}
+
+/// What a tool answers.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    pub body: Value,
+    pub is_error: bool,
+}
+
+/// There is no tool of that name.
+#[derive(Debug)]
+pub struct UnknownTool;
+
+/// What a tool's name stands for.
+#[derive(Clone)]
+enum Target {
+    Own(Own),
+    Read(Arc<dyn ReadTool>),
+    Request(Arc<dyn Kind>),
+}
+
+impl Gateway {
+    /// A gateway before a gate.
+    pub fn new(gate: Gate, auth: Auth, limits: AgentLimits, observe: Observer) -> Self {
+        let toolbox = Arc::new(tools::Toolbox::new(&gate.registry));
+        Self {
+            gate,
+            auth,
+            limits: Arc::new(limits),
+            toolbox,
+            observe,
+        }
+    }
+
+    /// The agent whose key this is.
+    ///
+    /// # Errors
+    /// `unauthenticated`, for whatever is wrong with the key.
+    pub async fn authenticate(&self, key: &str, source: &Source) -> Result<Caller> {
+        let agent = self.auth.agent_key(key).await?;
+        Ok(Caller {
+            scopes: agent
+                .scopes
+                .split(' ')
+                .filter(|scope| !scope.is_empty())
+                .map(ToOwned::to_owned)
+                .collect(),
+            agent_id: agent.id,
+            agent_name: agent.name,
+            source: source.clone(),
+        })
+    }
+
+    /// The tools that the caller's scopes allow, in a fixed order.
+    pub fn tools(&self, caller: &Caller) -> Vec<Tool> {
+        self.toolbox.allowed(&caller.scopes)
+    }
+
+    /// Calls a tool. Whatever is wrong with the arguments or with the business is an answer.
+    pub async fn call(
+        &self,
+        caller: &Caller,
+        tool: &str,
+        arguments: Arguments,
+    ) -> Result<Answer, UnknownTool> {
+        let Some((target, name)) = self.toolbox.find(tool) else {
+            self.record_unknown(caller).await;
+            return Err(UnknownTool);
+        };
+        let begun = Instant::now();
+        let outcome = match self.admit(caller, target, name, arguments).await {
+            Ok(arguments) => self.dispatch(caller, target, name, arguments).await,
+            Err(error) => Err(error),
+        };
+        let denial = outcome.map_err(Error::into_denial);
+        (self.observe)(
+            name,
+            denial.as_ref().map_or_else(|denial| denial.code.as_str(), |_| "ok"),
+            begun.elapsed(),
+        );
+        Ok(match denial {
+            Ok(body) => Answer {
+                body,
+                is_error: false,
+            },
+            Err(denial) => Answer {
+                body: error_body(&denial),
+                is_error: true,
+            },
+        })
+    }
+
+    /// Scope, then limit, then the arguments' form. Each denial is recorded before it is answered.
+    async fn admit(
+        &self,
+        caller: &Caller,
+        target: &Target,
+        tool: &'static str,
+        arguments: Arguments,
+    ) -> Result<JsonObject> {
+        let (scope, admitted) = match target {
+            Target::Own(_) => (None, self.limits.read(&caller.agent_id)),
+            Target::Read(read) => (Some(read.spec().scope), self.limits.read(&caller.agent_id)),
+            Target::Request(kind) => (Some(kind.spec().scope), self.limits.flood(&caller.agent_id)),
+        };
+        if let Some(scope) = scope.filter(|scope| !caller.scopes.iter().any(|held| held == scope)) {
+            return self.deny(caller, tool, scope_missing(scope), Bound::None).await;
+        }
+        if let Err(denial) = admitted {
+            return self.deny(caller, tool, denial, Bound::None).await;
+        }
+        let checked = match arguments {
+            Arguments::Faulty(sentence) => Err(Denial::new(Code::InvalidParams, sentence)),
+            Arguments::Read(arguments) => self.toolbox.check(tool, &arguments).map(|()| arguments),
+        };
+        match checked {
+            Ok(arguments) => Ok(arguments),
+            Err(denial) => self.deny(caller, tool, denial, Bound::Limited).await,
+        }
+    }
+
+    async fn dispatch(
+        &self,
+        caller: &Caller,
+        target: &Target,
+        tool: &'static str,
+        arguments: JsonObject,
+    ) -> Result<Value> {
+        match target {
+            Target::Own(own) => self.own(caller, *own, tool, &arguments).await,
+            Target::Read(read) => self.read(caller, read, tool, arguments).await,
+            Target::Request(kind) => {
+                let (arguments, reason, idempotency_key) = split(arguments);
+                let (limits, agent_id) = (Arc::clone(&self.limits), caller.agent_id.clone());
+                // Asked at most once, although the transaction may run more than once.
+                let token = std::sync::OnceLock::new();
+                let request = Request {
+                    agent_id: caller.agent_id.clone(),
+                    source: caller.source.clone(),
+                    kind: Arc::clone(kind),
+                    arguments,
+                    reason,
+                    idempotency_key,
+                    write_token: Arc::new(move || *token.get_or_init(|| limits.write(&agent_id))),
+                };
+                self.gate.request(request).await.map(|view| json!(view))
+            }
+        }
+    }
+
+    /// Records a denial, then hands it back.
+    async fn deny<T>(&self, caller: &Caller, tool: &'static str, denial: Denial, bound: Bound) -> Result<T> {
+        let entry =
+            Entry::denied(What::ToolCall, Actor::Agent(caller.agent_id.clone()), &caller.source, denial.code)
+                .with("tool", tool);
+        self.record(caller, entry, bound).await?;
+        Err(denial.into())
+    }
+
+    async fn record(&self, caller: &Caller, entry: Entry, bound: Bound) -> Result<()> {
+        let (clock, event, agent_id) = (self.gate.clock.clone(), new_id(), caller.agent_id.clone());
+        let recorded = self.gate.db.write(move |conn| {
+            let now = clock.now(conn)?;
+            match bound {
+                Bound::Limited => audit::record(conn, &event, now, &entry),
+                Bound::None => audit::record_unbounded(conn, &event, now, &agent_id, &entry),
+            }
+        });
+        recorded.await
+    }
+
+    /// The name is the agent's own text and stays out of the log.
+    async fn record_unknown(&self, caller: &Caller) {
+        let actor = Actor::Agent(caller.agent_id.clone());
+        let entry =
+            Entry::denied(What::ToolCall, actor, &caller.source, Code::NotFound).with("tool", "unknown");
+        if let Err(error) = self.record(caller, entry, Bound::None).await {
+            tracing::warn!(%error, "a call of an unknown tool could not be recorded");
+        }
+    }
+}
+
+/// Whether something bounds how often a denial can happen.
+#[derive(Clone, Copy)]
+enum Bound {
+    /// It took a token of the read or flood limit.
+    Limited,
+    /// Nothing does: after the first in a minute it is only counted.
+    None,
+}
+
+/// The error envelope of every tool.
+fn error_body(denial: &Denial) -> Value {
+    let mut error = json!({ "code": denial.code.as_str(), "message": denial.message });
+    let optional = [
+        ("field", denial.field.as_ref().filter(|field| !field.is_empty()).map(|field| json!(field))),
+        ("rule", denial.rule.as_ref().map(|rule| json!(rule))),
+        ("retry_after_seconds", denial.retry_after_seconds.map(|seconds| json!(seconds))),
+    ];
+    for (name, value) in optional {
+        if let Some(value) = value {
+            error[name] = value;
+        }
+    }
+    json!({ "error": error })
+}
+
+/// Arguments of one of the gate's own tools, in their type.
+fn own_arguments<T: serde::de::DeserializeOwned>(
+    toolbox: &tools::Toolbox,
+    tool: &str,
+    arguments: &JsonObject,
+) -> Result<T> {
+    Ok(typed(toolbox.shape(tool), arguments)?)
+}

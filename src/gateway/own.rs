@@ -1,0 +1,251 @@
+//! The gate's own tools: an agent looks after its own actions.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{Bound, Caller, Gateway, own_arguments};
+use crate::{
+    audit::{Actor, Entry, What},
+    db::text_enum,
+    error::{Denial, Result},
+    kinds::{JsonObject, Shape, schema::object_schema},
+    store::actions::{self, Filter, Status},
+    workflow::{ActionView, no_such_action},
+};
+
+text_enum! {
+    /// The gate's own tools.
+    pub enum Own {
+        GetStatus = "get_action_status",
+        List = "list_actions",
+        Withdraw = "withdraw_action",
+    }
+}
+
+/// The longest wait, in seconds: clients give up after about a minute.
+const MAX_WAIT: u32 = 50;
+/// How often a waiting call looks again.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
+const DEFAULT_LIMIT: i64 = 20;
+
+#[derive(Deserialize, JsonSchema)]
+struct GetStatus {
+    #[schemars(length(min = 1, max = 64))]
+    action_id: String,
+    /// Seconds to wait for a decision.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 50))]
+    wait_seconds: u32,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct List {
+    status: Option<StatusName>,
+    #[schemars(length(max = 64))]
+    kind: Option<String>,
+    #[schemars(range(min = 1, max = 50))]
+    limit: Option<i64>,
+    /// next_cursor of the page before.
+    #[schemars(length(max = 64))]
+    cursor: Option<String>,
+}
+
+/// The statuses as a schema knows them.
+#[derive(Deserialize, JsonSchema, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+enum StatusName {
+    Pending,
+    Executing,
+    Executed,
+    Failed,
+    Rejected,
+    Withdrawn,
+    Expired,
+    Indeterminate,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Withdraw {
+    #[schemars(length(min = 1, max = 64))]
+    action_id: String,
+}
+
+/// A page of the agent's actions.
+#[derive(Serialize, JsonSchema)]
+struct ListView {
+    actions: Vec<ActionView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
+/// The error envelope.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ErrorView {
+    code: String,
+    message: String,
+    retry_after_seconds: Option<i64>,
+    field: Option<String>,
+    rule: Option<String>,
+}
+
+impl Own {
+    pub(super) fn title(self) -> &'static str {
+        match self {
+            Self::GetStatus => "Look at a request",
+            Self::List => "List your requests",
+            Self::Withdraw => "Withdraw a request",
+        }
+    }
+
+    pub(super) fn description(self) -> &'static str {
+        match self {
+            Self::GetStatus => {
+                "How one of your requests stands: pending, executed, rejected, failed, expired or withdrawn. wait_seconds \
+                 waits for a person's decision."
+            }
+            Self::List => "Your own requests, newest first.",
+            Self::Withdraw => {
+                "Takes back one of your requests that nobody has decided yet. If it is too late, the answer is the state \
+                 that won."
+            }
+        }
+    }
+
+    pub(super) fn shape(self) -> Shape {
+        match self {
+            Self::GetStatus => Shape::of::<GetStatus>(),
+            Self::List => Shape::of::<List>(),
+            Self::Withdraw => Shape::of::<Withdraw>(),
+        }
+    }
+
+    pub(super) fn output(self) -> JsonObject {
+        match self {
+            Self::GetStatus | Self::Withdraw => object_schema::<ActionView>(),
+            Self::List => object_schema::<ListView>(),
+        }
+    }
+}
+
+impl From<StatusName> for Status {
+    fn from(name: StatusName) -> Self {
+        match name {
+            StatusName::Pending => Self::Pending,
+            StatusName::Executing => Self::Executing,
+            StatusName::Executed => Self::Executed,
+            StatusName::Failed => Self::Failed,
+            StatusName::Rejected => Self::Rejected,
+            StatusName::Withdrawn => Self::Withdrawn,
+            StatusName::Expired => Self::Expired,
+            StatusName::Indeterminate => Self::Indeterminate,
+        }
+    }
+}
+
+impl Gateway {
+    pub(super) async fn own(
+        &self,
+        caller: &Caller,
+        own: Own,
+        tool: &'static str,
+        arguments: &JsonObject,
+    ) -> Result<Value> {
+        match own {
+            Own::GetStatus => {
+                let GetStatus {
+                    action_id,
+                    wait_seconds,
+                } = own_arguments(&self.toolbox, tool, arguments)?;
+                self.status(caller, tool, &action_id, wait_seconds).await
+            }
+            Own::List => self.list(caller, tool, own_arguments(&self.toolbox, tool, arguments)?).await,
+            Own::Withdraw => {
+                let Withdraw { action_id } = own_arguments(&self.toolbox, tool, arguments)?;
+                let view = self.gate.withdraw(&caller.agent_id, &caller.source, tool, &action_id).await?;
+                Ok(json!(view))
+            }
+        }
+    }
+
+    async fn status(
+        &self,
+        caller: &Caller,
+        tool: &'static str,
+        action_id: &str,
+        wait_seconds: u32,
+    ) -> Result<Value> {
+        let wait = Duration::from_secs(wait_seconds.min(MAX_WAIT).into());
+        let deadline = tokio::time::Instant::now() + wait;
+        let view = loop {
+            let Some(view) = self.own_action(caller, action_id).await? else {
+                return self.deny(caller, tool, no_such_action(), Bound::Limited).await;
+            };
+            let open =
+                [Status::Pending, Status::Executing].iter().any(|status| view.status == status.as_str());
+            let left = deadline.saturating_duration_since(tokio::time::Instant::now());
+            if !open || left.is_zero() {
+                break view;
+            }
+            tokio::time::sleep(LOOK_AGAIN.min(left)).await;
+        };
+        let actor = Actor::Agent(caller.agent_id.clone());
+        let entry = Entry::new(What::ToolCall, actor, &caller.source, "ok")
+            .with("tool", tool)
+            .action(&view.action_id);
+        self.record(caller, entry, Bound::Limited).await?;
+        Ok(json!(view))
+    }
+
+    /// The caller's action; another agent's is as absent as a missing one.
+    async fn own_action(&self, caller: &Caller, action_id: &str) -> Result<Option<ActionView>> {
+        let (gate, agent_id, id) = (self.gate.clone(), caller.agent_id.clone(), action_id.to_owned());
+        let found = self.gate.db.read(move |conn| {
+            let Some(action) = actions::find(conn, &id)?.filter(|action| action.agent_id == agent_id) else {
+                return Ok(None);
+            };
+            let now = gate.clock.now(conn)?;
+            gate.view(conn, &action, now, None).map(Some)
+        });
+        found.await
+    }
+
+    async fn list(&self, caller: &Caller, tool: &'static str, list: List) -> Result<Value> {
+        let kind = list.kind.as_deref();
+        if kind.is_some_and(|kind| self.gate.registry.find_kind(kind).is_none()) {
+            let known =
+                self.gate.registry.kinds().map(|kind| kind.spec().name).collect::<Vec<_>>().join(", ");
+            let denial = Denial::invalid("kind", format!("There is no such kind. The kinds are: {known}."));
+            return self.deny(caller, tool, denial, Bound::Limited).await;
+        }
+        let limit = list.limit.unwrap_or(DEFAULT_LIMIT);
+        let filter = Filter {
+            status: list.status.map(Status::from),
+            kind: list.kind,
+            agent_id: Some(caller.agent_id.clone()),
+            before_id: list.cursor,
+            limit: limit + 1,
+        };
+        let gate = self.gate.clone();
+        let page = self.gate.db.read(move |conn| {
+            let now = gate.clock.now(conn)?;
+            let mut found = actions::list(conn, now, &filter)?;
+            let more = found.len() as i64 > limit;
+            found.truncate(usize::try_from(limit).unwrap_or_default());
+            let next_cursor = found.last().filter(|_| more).map(|last| last.id.clone());
+            let views =
+                found.iter().map(|action| gate.view(conn, action, now, None)).collect::<Result<_, _>>()?;
+            Ok(ListView {
+                actions: views,
+                next_cursor,
+            })
+        });
+        let page = page.await?;
+        let actor = Actor::Agent(caller.agent_id.clone());
+        let entry = Entry::new(What::ToolCall, actor, &caller.source, "ok").with("tool", tool);
+        self.record(caller, entry, Bound::Limited).await?;
+        Ok(json!(page))
+    }
+}

@@ -1,0 +1,189 @@
+//! Every tool there is: the gate's own, the registry's reads, and one per kind.
+
+use serde_json::{Value, json};
+
+use super::{
+    Target,
+    own::{self, Own},
+};
+use crate::{
+    error::Denial,
+    kinds::{JsonObject, KindSpec, Registry, Shape, schema::object_schema},
+    workflow::ActionView,
+};
+
+/// The longest reason and idempotency key, in characters.
+const REASON_CHARS: u64 = 1000;
+const KEY_CHARS: u64 = 200;
+
+/// A tool as an MCP client is shown it.
+#[derive(Debug, Clone)]
+pub struct Tool {
+    pub name: String,
+    pub title: String,
+    pub description: String,
+    pub input_schema: JsonObject,
+    pub output_schema: JsonObject,
+    pub read_only: bool,
+    pub destructive: bool,
+    pub idempotent: bool,
+    pub open_world: bool,
+}
+
+/// One tool with what it takes to call it.
+struct Slot {
+    name: &'static str,
+    scope: Option<&'static str>,
+    shape: Shape,
+    target: Target,
+    tool: Tool,
+}
+
+/// The tools in the order agents see them.
+pub(super) struct Toolbox(Vec<Slot>);
+
+impl Toolbox {
+    pub(super) fn new(registry: &Registry) -> Self {
+        let reads = registry.reads().map(|read| {
+            let spec = read.spec();
+            let shape = Shape::new(spec.shape.schema().clone());
+            let tool =
+                tool(spec.name, spec.title, spec.description, &shape, spec.output.clone(), true, false);
+            Slot {
+                name: spec.name,
+                scope: Some(spec.scope),
+                shape,
+                target: Target::Read(read.clone()),
+                tool,
+            }
+        });
+        let owns = Own::ALL.iter().map(|&own| {
+            let shape = own.shape();
+            let (read_only, output) = (own != Own::Withdraw, own.output());
+            let tool = tool(own.as_str(), own.title(), own.description(), &shape, output, read_only, false);
+            Slot {
+                name: own.as_str(),
+                scope: None,
+                shape,
+                target: Target::Own(own),
+                tool,
+            }
+        });
+        let requests = registry.kinds().map(|kind| {
+            let spec = kind.spec();
+            let (name, shape) = (request_name(spec), request_shape(spec));
+            let output = object_schema::<ActionView>();
+            let tool = tool(name, spec.title, spec.description, &shape, output, false, spec.destructive);
+            Slot {
+                name,
+                scope: Some(spec.scope),
+                shape,
+                target: Target::Request(kind.clone()),
+                tool,
+            }
+        });
+        Self(reads.chain(owns).chain(requests).collect())
+    }
+
+    /// The tools that these scopes allow.
+    pub(super) fn allowed(&self, scopes: &[String]) -> Vec<Tool> {
+        let allowed = |slot: &&Slot| slot.scope.is_none_or(|scope| scopes.iter().any(|held| held == scope));
+        self.0.iter().filter(allowed).map(|slot| slot.tool.clone()).collect()
+    }
+
+    /// What a name stands for, and the name as this program's own text.
+    pub(super) fn find(&self, name: &str) -> Option<(&Target, &'static str)> {
+        self.0.iter().find(|slot| slot.name == name).map(|slot| (&slot.target, slot.name))
+    }
+
+    /// The arguments of a tool that [`Toolbox::find`] knows.
+    pub(super) fn shape(&self, name: &str) -> &Shape {
+        &self.0.iter().find(|slot| slot.name == name).expect("a known tool").shape
+    }
+
+    /// Checks the arguments of a tool that [`Toolbox::find`] knows.
+    pub(super) fn check(&self, name: &str, arguments: &JsonObject) -> Result<(), Denial> {
+        self.shape(name).check(arguments)?;
+        let blank = arguments
+            .get("reason")
+            .and_then(Value::as_str)
+            .is_some_and(|reason| reason.trim().is_empty());
+        if blank && matches!(self.find(name), Some((Target::Request(_), _))) {
+            return Err(Denial::invalid("reason", "reason must say why; the approver reads it."));
+        }
+        Ok(())
+    }
+}
+
+/// `request_` + kind.
+fn request_name(spec: &KindSpec) -> &'static str {
+    // Once per kind and process.
+    String::leak(format!("request_{}", spec.name))
+}
+
+/// The kind's own arguments, and those of every request.
+fn request_shape(spec: &KindSpec) -> Shape {
+    let mut properties = JsonObject::new();
+    properties.insert(
+        "reason".to_owned(),
+        json!({ "type": "string", "minLength": 1, "maxLength": REASON_CHARS, "description": "Why, for the person who decides." }),
+    );
+    properties.insert(
+        "idempotency_key".to_owned(),
+        json!({
+            "type": "string", "minLength": 1, "maxLength": KEY_CHARS, "pattern": "^[ -~]+$",
+            "description": "Optional name of this one write; the same on every retry. Only to repeat a finished write on purpose, use a new one.",
+        }),
+    );
+    spec.shape.with(properties, &["reason"])
+}
+
+fn tool(
+    name: &str,
+    title: &str,
+    description: &str,
+    shape: &Shape,
+    output: JsonObject,
+    read_only: bool,
+    destructive: bool,
+) -> Tool {
+    Tool {
+        name: name.to_owned(),
+        title: title.to_owned(),
+        description: description.to_owned(),
+        input_schema: shape.schema().clone(),
+        output_schema: or_error(output),
+        read_only,
+        destructive,
+        // A repeated request joins or replays the first, and everything else changes nothing.
+        idempotent: true,
+        open_world: false,
+    }
+}
+
+/// The flat union of an answer and the error envelope: clients that validate must accept both.
+fn or_error(mut schema: JsonObject) -> JsonObject {
+    schema.remove("required");
+    schema.insert("type".to_owned(), json!("object"));
+    if let Some(properties) = schema.entry("properties").or_insert_with(|| json!({})).as_object_mut() {
+        properties.insert("error".to_owned(), Value::Object(object_schema::<own::ErrorView>()));
+    }
+    strip_descriptions(&mut schema);
+    schema
+}
+
+/// The tool list has to stay small; answers explain themselves.
+fn strip_descriptions(schema: &mut JsonObject) {
+    if schema.get("description").is_some_and(Value::is_string) {
+        schema.remove("description");
+    }
+    for (_, member) in schema.iter_mut() {
+        match member {
+            Value::Object(object) => strip_descriptions(object),
+            Value::Array(items) => {
+                items.iter_mut().filter_map(Value::as_object_mut).for_each(strip_descriptions)
+            }
+            _ => {}
+        }
+    }
+}
