@@ -20,5 +20,7 @@ pub mod error;
 pub mod gateway;
 pub mod kinds;
 pub mod mcp;
+pub mod shop;
 pub mod store;
+pub mod text;
 pub mod workflow;

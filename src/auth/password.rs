@@ -17,8 +17,6 @@ static HASHING: Semaphore = Semaphore::const_new(2);
 /// Verified when there is no such person, so that the answer takes as long.
 static NOBODY: LazyLock<String> = LazyLock::new(|| hash_now(&generate()).unwrap_or_default());
 
-/// The shortest password a person may choose, in characters.
-pub const MIN_CHARS: usize = 12;
 /// The longest, in bytes: more only costs time.
 pub const MAX_BYTES: usize = 256;
 

@@ -48,20 +48,18 @@ CREATE TABLE refunds (
 CREATE INDEX refunds_by_order ON refunds (order_id, refunded_at, id);
 
 CREATE TABLE order_cancellations (
-    id           TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    action_id    TEXT COLLATE "C" NOT NULL PRIMARY KEY REFERENCES actions (id),
     order_id     TEXT COLLATE "C" NOT NULL UNIQUE REFERENCES orders (id),
-    action_id    TEXT COLLATE "C" NOT NULL UNIQUE REFERENCES actions (id),
     restocked    BOOLEAN NOT NULL,
     cancelled_at TIMESTAMP NOT NULL
 );
 
 CREATE TABLE stock_movements (
-    id          TEXT COLLATE "C" NOT NULL PRIMARY KEY,
-    product_id  TEXT COLLATE "C" NOT NULL REFERENCES products (id),
     action_id   TEXT COLLATE "C" NOT NULL REFERENCES actions (id),
+    product_id  TEXT COLLATE "C" NOT NULL REFERENCES products (id),
     delta       BIGINT NOT NULL CHECK (delta <> 0),
     stock_after BIGINT NOT NULL CHECK (stock_after >= 0),
     moved_at    TIMESTAMP NOT NULL,
-    UNIQUE (action_id, product_id)
+    PRIMARY KEY (action_id, product_id)
 );
-CREATE INDEX stock_movements_by_product ON stock_movements (product_id, moved_at, id);
+CREATE INDEX stock_movements_by_product ON stock_movements (product_id, moved_at, action_id);

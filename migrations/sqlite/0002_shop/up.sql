@@ -48,20 +48,18 @@ CREATE TABLE refunds (
 CREATE INDEX refunds_by_order ON refunds (order_id, refunded_at, id);
 
 CREATE TABLE order_cancellations (
-    id           TEXT    NOT NULL PRIMARY KEY,
+    action_id    TEXT    NOT NULL PRIMARY KEY REFERENCES actions (id),
     order_id     TEXT    NOT NULL UNIQUE REFERENCES orders (id),
-    action_id    TEXT    NOT NULL UNIQUE REFERENCES actions (id),
     restocked    INTEGER NOT NULL CHECK (restocked IN (0, 1)),
     cancelled_at TEXT    NOT NULL
 ) STRICT;
 
 CREATE TABLE stock_movements (
-    id          TEXT    NOT NULL PRIMARY KEY,
-    product_id  TEXT    NOT NULL REFERENCES products (id),
     action_id   TEXT    NOT NULL REFERENCES actions (id),
+    product_id  TEXT    NOT NULL REFERENCES products (id),
     delta       INTEGER NOT NULL CHECK (delta <> 0),
     stock_after INTEGER NOT NULL CHECK (stock_after >= 0),
     moved_at    TEXT    NOT NULL,
-    UNIQUE (action_id, product_id)
+    PRIMARY KEY (action_id, product_id)
 ) STRICT;
-CREATE INDEX stock_movements_by_product ON stock_movements (product_id, moved_at, id);
+CREATE INDEX stock_movements_by_product ON stock_movements (product_id, moved_at, action_id);

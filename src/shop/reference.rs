@@ -1,0 +1,22 @@
+//! Finding the record that an agent means. A look-alike of a public id is simply not found.
+
+use super::tables::orders::{self, Order};
+use crate::{
+    db::{Conn, QueryResult},
+    error::{Code, Denial},
+    kinds::Lock,
+};
+
+/// The order that `1044` or `#1044` names.
+pub(super) fn order(conn: &mut Conn, typed: &str) -> QueryResult<Result<Order, Denial>> {
+    let typed = typed.trim();
+    let name = format!("#{}", typed.strip_prefix('#').unwrap_or(typed));
+    let found = orders::by_name(conn, &name, Lock::No)?;
+    Ok(found.ok_or_else(|| Denial {
+        field: Some("order_id".to_owned()),
+        ..Denial::new(
+            Code::NotFound,
+            "There is no such order. search_orders finds orders by e-mail address or number.",
+        )
+    }))
+}
