@@ -245,7 +245,7 @@ enum Bound {
 }
 
 /// The error envelope of every tool.
-fn error_body(denial: &Denial) -> Value {
+pub fn error_body(denial: &Denial) -> Value {
     let mut error = json!({ "code": denial.code.as_str(), "message": denial.message });
     let optional = [
         ("field", denial.field.as_ref().filter(|field| !field.is_empty()).map(|field| json!(field))),

@@ -1,0 +1,97 @@
+//! What a request passes before the library sees it.
+
+use std::sync::Arc;
+
+use actix_web::{
+    Error, HttpMessage, HttpResponse,
+    body::{BoxBody, MessageBody},
+    dev::{Payload, ServiceRequest, ServiceResponse},
+    http::{Method, StatusCode, header},
+    middleware::Next,
+    web::BytesMut,
+};
+use futures_util::StreamExt;
+
+use super::{Mount, plain};
+use crate::{
+    audit::{Door, Source},
+    error::{Code, Denial, Error as Trouble},
+    gateway::{Caller, error_body},
+    mcp::LARGEST_MESSAGE,
+    mcp::server::{self, Inlet},
+    mcp::strict::{self, INVALID_REQUEST, Message, Refusal},
+};
+
+/// Authenticates, reads strictly, and gives the library what is left.
+pub async fn guard(
+    mount: Arc<Mount>,
+    mut request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    let caller = caller(&mount, &request).await;
+    // While the database is away nobody is known; a call is told so in the shape of an answer, where its agent reads it.
+    if let Some(denial) = caller.as_ref().err().filter(|denial| denial.code == Code::Unauthenticated) {
+        return Ok(request.into_response(turned_away(denial)));
+    }
+    let mut id = None;
+    let mut arguments = None;
+    if request.method() == Method::POST {
+        let message = match message(&mut request).await {
+            Ok(message) => message,
+            Err((status, refusal)) => return Ok(request.into_response(plain::refusal(status, &refusal))),
+        };
+        id = message.id();
+        arguments = message.arguments;
+        request.set_payload(Payload::from(message.envelope.to_string().into_bytes()));
+    }
+    request.extensions_mut().insert(Inlet {
+        caller: Some(caller),
+        arguments,
+    });
+    Ok(plain::errors(next.call(request).await?, id))
+}
+
+async fn caller(mount: &Mount, request: &ServiceRequest) -> Result<Caller, Denial> {
+    let Some(key) = bearer(request) else {
+        return Err(Denial::new(Code::Unauthenticated, "Send the agent key as `Authorization: Bearer KEY`."));
+    };
+    let source = Source {
+        door: Door::Http,
+        address: (mount.address)(request.request()),
+    };
+    mount.gateway.authenticate(key, &source).await.map_err(Trouble::into_denial)
+}
+
+/// The key of the one `Authorization` header. Two of them could mean one thing here and another to a proxy.
+fn bearer(request: &ServiceRequest) -> Option<&str> {
+    let mut headers = request.headers().get_all(header::AUTHORIZATION);
+    let (Some(header), None) = (headers.next(), headers.next()) else {
+        return None;
+    };
+    let (scheme, key) = header.to_str().ok()?.split_once(' ')?;
+    let key = key.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !key.is_empty()).then_some(key)
+}
+
+fn turned_away(denial: &Denial) -> HttpResponse {
+    HttpResponse::Unauthorized()
+        .insert_header((header::WWW_AUTHENTICATE, "Bearer realm=\"countersign\""))
+        .json(error_body(denial))
+}
+
+async fn message(request: &mut ServiceRequest) -> Result<Message, (StatusCode, Refusal)> {
+    let refuse = |status, why: &str| (status, Refusal::new(None, INVALID_REQUEST, why));
+    let mut body = BytesMut::new();
+    let mut payload = request.take_payload();
+    while let Some(chunk) = payload.next().await {
+        let chunk = chunk
+            .map_err(|_| refuse(StatusCode::BAD_REQUEST, "The message could not be read to its end."))?;
+        if body.len() + chunk.len() > LARGEST_MESSAGE {
+            return Err(refuse(StatusCode::PAYLOAD_TOO_LARGE, "The message is too large."));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    let message = strict::read(&body).map_err(|refusal| (StatusCode::BAD_REQUEST, refusal))?;
+    server::typed(&message).map_err(|refusal| (StatusCode::BAD_REQUEST, refusal))?;
+    Ok(message)
+}

@@ -1,0 +1,57 @@
+//! Errors in plain words: whatever leaves `/mcp` with an error status is a JSON-RPC error with a sentence of ours.
+//!
+//! The library answers some of its checks as text that quotes its parser, its types or its limits.
+
+use actix_web::{
+    HttpResponse,
+    body::{BoxBody, MessageBody},
+    dev::ServiceResponse,
+    http::{StatusCode, header},
+};
+use serde_json::Value;
+
+use crate::mcp::strict::{INTERNAL_ERROR, INVALID_REQUEST, Refusal};
+
+/// A refusal as a response.
+pub fn refusal(status: StatusCode, refusal: &Refusal) -> HttpResponse {
+    HttpResponse::build(status).json(refusal.to_json())
+}
+
+/// The response as it is, unless it is an error in the library's own words.
+pub fn errors(
+    response: ServiceResponse<impl MessageBody + 'static>,
+    id: Option<Value>,
+) -> ServiceResponse<BoxBody> {
+    let status = response.status();
+    let is_json = response
+        .headers()
+        .get(header::CONTENT_TYPE)
+        .is_some_and(|kind| kind == "application/json");
+    if is_json || !(status.is_client_error() || status.is_server_error()) {
+        return response.map_into_boxed_body();
+    }
+    let allow = response.headers().get(header::ALLOW).cloned();
+    let code = if status.is_server_error() { INTERNAL_ERROR } else { INVALID_REQUEST };
+    let mut plain = refusal(status, &Refusal::new(id, code, sentence(status)));
+    if let Some(allow) = allow {
+        plain.headers_mut().insert(header::ALLOW, allow);
+    }
+    response.into_response(plain)
+}
+
+fn sentence(status: StatusCode) -> &'static str {
+    match status {
+        StatusCode::FORBIDDEN => "This server is not reached by that host name or from that web page.",
+        StatusCode::NOT_FOUND => "There is nothing here. The agents' door is /mcp.",
+        StatusCode::METHOD_NOT_ALLOWED => {
+            "There are no sessions and no event streams here. Send messages with POST."
+        }
+        StatusCode::NOT_ACCEPTABLE => "The client must accept both application/json and text/event-stream.",
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => "Send the message as Content-Type: application/json.",
+        StatusCode::PAYLOAD_TOO_LARGE => "The message is too large.",
+        status if status.is_server_error() => {
+            "Something went wrong inside Countersign. The operator's log says what."
+        }
+        _ => "The Host or the MCP-Protocol-Version header is missing or not supported.",
+    }
+}

@@ -1,0 +1,187 @@
+//! MCP over standard input and output, straight on the gateway.
+//!
+//! For trying out: whoever can start this can also open the database it stands on. Standard output carries the protocol
+//! and nothing else; logs go to standard error. It ends when the input does, after answering what was asked before.
+
+mod open;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use rmcp::{
+    RoleServer,
+    model::{
+        ClientJsonRpcMessage, ClientNotification, ClientRequest, GetExtensions, GetMeta, JsonRpcMessage,
+        ProtocolVersion, ServerJsonRpcMessage,
+    },
+    service::ServerInitializeError,
+    transport::Transport,
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    sync::mpsc,
+};
+
+use self::open::Open;
+use super::{
+    lines::{Lines, Out},
+    server::{self, Inlet, Server},
+    strict,
+};
+use crate::{
+    audit::{Door, Source},
+    error::{Error, Result},
+    gateway::Gateway,
+};
+
+/// So many messages may wait to be taken up.
+const WAITING: usize = 64;
+
+/// Serves one agent until its input ends. A key that isn't good is an error at once, not at the first call.
+pub async fn serve(
+    gateway: Gateway,
+    key: String,
+    input: impl AsyncRead + Unpin + Send + 'static,
+    output: impl AsyncWrite + Unpin + Send + 'static,
+) -> Result<()> {
+    let source = Source {
+        door: Door::Stdio,
+        address: None,
+    };
+    if let Err(Error::Denied(denial)) = gateway.authenticate(&key, &source).await {
+        return Err(Error::Setup(format!("COUNTERSIGN_AGENT_KEY is not accepted. {}", denial.message)));
+    }
+    let (out, writer) = Out::new(output);
+    let transport = Wire::new(input, out);
+    match rmcp::serve_server(Server::for_key(gateway, key, source), transport).await {
+        Ok(service) => {
+            let ended = service.waiting().await;
+            tracing::debug!(?ended, "the client is gone");
+        }
+        Err(ServerInitializeError::ConnectionClosed(_)) => {}
+        Err(error) => return Err(Error::Internal(error.into())),
+    }
+    // Every answer is written before the process ends.
+    writer.await.map_err(|error| Error::Internal(error.into()))
+}
+
+/// The library's view of the two pipes.
+struct Wire {
+    messages: mpsc::Receiver<ClientJsonRpcMessage>,
+    out: Out,
+    open: Arc<Open>,
+}
+
+impl Wire {
+    fn new(input: impl AsyncRead + Unpin + Send + 'static, out: Out) -> Self {
+        let (sender, messages) = mpsc::channel(WAITING);
+        let open = Arc::new(Open::default());
+        tokio::spawn(read(Lines::new(input), sender, out.clone(), open.clone()));
+        Self { messages, out, open }
+    }
+}
+
+impl Transport<RoleServer> for Wire {
+    type Error = std::io::Error;
+
+    fn send(
+        &mut self,
+        message: ServerJsonRpcMessage,
+    ) -> impl Future<Output = std::io::Result<()>> + Send + 'static {
+        let (out, open) = (self.out.clone(), self.open.clone());
+        async move {
+            let sent = out.line(serde_json::to_vec(&message)?).await;
+            match &message {
+                JsonRpcMessage::Response(response) => open.close(&response.id),
+                JsonRpcMessage::Error(error) => error.id.iter().for_each(|id| open.close(id)),
+                JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => {}
+            }
+            sent
+        }
+    }
+
+    /// The library stops when this has nothing more, and gives what is under way five seconds. A write can wait longer
+    /// for a busy database, so the end of the input is held back until everything is answered.
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        let message = self.messages.recv().await;
+        if message.is_none() {
+            self.open.all_closed().await;
+        }
+        message
+    }
+
+    async fn close(&mut self) -> std::io::Result<()> {
+        self.messages.close();
+        Ok(())
+    }
+}
+
+/// Reads the input to its end.
+async fn read(
+    mut lines: Lines<impl AsyncRead + Unpin>,
+    messages: mpsc::Sender<ClientJsonRpcMessage>,
+    out: Out,
+    open: Arc<Open>,
+) {
+    let mut begun = false;
+    loop {
+        let line = match lines.next().await {
+            Ok(Some(line)) => line,
+            Ok(None) => return,
+            Err(error) => return tracing::warn!(%error, "the input can't be read"),
+        };
+        let message = match line.and_then(|line| strict::read(&line)) {
+            Ok(message) => message,
+            Err(refusal) => {
+                let _gone = out.line(refusal.to_json().to_string()).await;
+                continue;
+            }
+        };
+        let mut typed = match server::typed(&message) {
+            Ok(typed) => typed,
+            Err(refusal) => {
+                if !message.is_notification() {
+                    let _gone = out.line(refusal.to_json().to_string()).await;
+                }
+                continue;
+            }
+        };
+        match &mut typed {
+            JsonRpcMessage::Request(request) => {
+                begun |= begins(&request.request);
+                let inlet = Inlet {
+                    caller: None,
+                    arguments: message.arguments,
+                };
+                request.request.extensions_mut().insert(inlet);
+                open.open(request.id.clone());
+            }
+            // The library takes a notification before the first real request for the end of the session.
+            JsonRpcMessage::Notification(_) if !begun => continue,
+            JsonRpcMessage::Notification(notification) => {
+                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification {
+                    cancelled.params.request_id.iter().for_each(|id| open.close(id));
+                }
+            }
+            // Nothing is ever asked of the client.
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => continue,
+        }
+        if messages.send(typed).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Whether the library takes this request for the begin of a session, of either era.
+fn begins(request: &ClientRequest) -> bool {
+    match request {
+        ClientRequest::InitializeRequest(_) => true,
+        ClientRequest::DiscoverRequest(_) | ClientRequest::PingRequest(_) => false,
+        request => {
+            let meta = request.get_meta();
+            meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty()
+                && meta.protocol_version().is_some_and(|it| ProtocolVersion::KNOWN_VERSIONS.contains(&it))
+        }
+    }
+}
