@@ -3,6 +3,7 @@
 //! Every lookup here is looked at again inside the transaction that acts on it; see [`crate::workflow::Decider`].
 
 pub mod accounts;
+pub mod guard;
 mod limits;
 mod password;
 mod secret;
@@ -13,7 +14,7 @@ use std::sync::Arc;
 
 pub use limits::SignInLimits;
 pub use password::{generate as generate_password, hash as hash_password};
-pub use secret::Secret;
+pub use secret::{Secret, equal as same_secret};
 pub use sign_in::SignedIn;
 pub use token::{Issued, TokenKind};
 

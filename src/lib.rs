@@ -12,6 +12,7 @@
 //! - [`db`]: connections, transactions, migrations, the clock
 //! - [`config`], [`error`]: settings, and what can go wrong
 
+pub mod app;
 pub mod audit;
 pub mod auth;
 pub mod config;
@@ -20,6 +21,7 @@ pub mod error;
 pub mod gateway;
 pub mod kinds;
 pub mod mcp;
+pub mod metrics;
 pub mod shop;
 pub mod store;
 pub mod text;

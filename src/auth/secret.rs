@@ -104,8 +104,8 @@ impl Presented {
     }
 }
 
-/// Compares in constant time.
-pub(super) fn equal(a: &str, b: &str) -> bool {
+/// Compares two secrets in constant time.
+pub fn equal(a: &str, b: &str) -> bool {
     a.as_bytes().ct_eq(b.as_bytes()).into()
 }
 

@@ -1,0 +1,190 @@
+//! The whole application: what it is made of, every route it has, and how it serves.
+
+mod health;
+mod routes;
+
+use std::{future::Future, net::TcpListener, sync::Arc, time::Duration};
+
+use actix_web::{
+    App as Actix, HttpServer,
+    body::MessageBody,
+    dev::{ServiceFactory, ServiceRequest, ServiceResponse},
+    http::Method,
+    middleware, web,
+};
+
+pub use routes::routes;
+
+use crate::{
+    auth::{Auth, SignInLimits, guard::Proxies},
+    config::Config,
+    db::{Clock, Db},
+    error::{Error, Result},
+    gateway::{AgentLimits, Gateway},
+    kinds::Registry,
+    metrics::Metrics,
+    shop,
+    workflow::{Gate, Policy, RetryWindows},
+};
+
+/// How often the sweeper looks for what is past due.
+const SWEEP_EVERY: Duration = Duration::from_secs(5);
+/// How long requests under way may take to finish after SIGTERM, in seconds.
+const GRACE_SECONDS: u64 = 8;
+
+/// Everything a process needs to answer; cheap to clone.
+#[derive(Clone)]
+pub struct App {
+    pub config: Config,
+    pub db: Db,
+    pub clock: Clock,
+    pub gate: Gate,
+    pub auth: Auth,
+    pub gateway: Gateway,
+    pub metrics: Metrics,
+}
+
+impl App {
+    /// Puts the application together. The database is not reached yet.
+    ///
+    /// # Errors
+    /// `Setup` for a configuration that can't work.
+    pub fn build(config: Config) -> Result<Self> {
+        let registry = shop::register(
+            Registry::default(),
+            shop::Limits {
+                max_stock_delta: config.max_stock_delta,
+            },
+        );
+        Self::with_registry(config, registry)
+    }
+
+    /// The application with kinds and read tools of one's own.
+    ///
+    /// # Errors
+    /// As [`App::build`].
+    pub fn with_registry(config: Config, registry: Registry) -> Result<Self> {
+        let secret = config.open_secret()?;
+        let (db, clock, metrics) = (Db::open(&config.database_url)?, Clock::default(), Metrics::default());
+        let policy = Policy {
+            action_ttl: chrono::TimeDelta::from_std(config.action_ttl.duration())
+                .map_err(|_| Error::Setup("COUNTERSIGN_ACTION_TTL is too long.".to_owned()))?,
+            retry_windows: retry_windows(&config, &registry)?,
+            public_url: config.public_url(),
+        };
+        let gate = Gate {
+            db: db.clone(),
+            clock: clock.clone(),
+            registry,
+            policy,
+        };
+        let auth = Auth {
+            db: db.clone(),
+            clock: clock.clone(),
+            secret,
+            limits: Arc::new(SignInLimits::default()),
+        };
+        let limits = AgentLimits::new(config.read_rate, config.write_rate);
+        let observed = metrics.clone();
+        let observe = Arc::new(move |tool: &str, outcome: &str, took| observed.tool(tool, outcome, took));
+        let gateway = Gateway::new(gate.clone(), auth.clone(), limits, observe);
+        Ok(Self {
+            config,
+            db,
+            clock,
+            gate,
+            auth,
+            gateway,
+            metrics,
+        })
+    }
+
+    /// Expires what is past due, every few seconds, for ever. Stopping it changes nothing but labels.
+    pub async fn sweep_for_ever(self) {
+        loop {
+            tokio::time::sleep(SWEEP_EVERY).await;
+            self.auth.limits.tidy();
+            if let Err(error) = self.gate.sweep().await {
+                tracing::warn!(%error, "the sweeper will try again");
+            }
+        }
+    }
+}
+
+/// Serves until `shutdown` resolves, then lets requests under way finish.
+///
+/// # Errors
+/// When the listener can't be used.
+pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output = ()>) -> Result<()> {
+    let sweeper = tokio::spawn(app.clone().sweep_for_ever());
+    let listener_error = |error: std::io::Error| Error::Setup(format!("The server can't listen: {error}"));
+    let server = HttpServer::new(move || application(&app))
+        .listen(listener)
+        .map_err(listener_error)?
+        .disable_signals()
+        .shutdown_timeout(GRACE_SECONDS)
+        .run();
+    let handle = server.handle();
+    let running = tokio::spawn(server);
+    shutdown.await;
+    sweeper.abort();
+    handle.stop(true).await;
+    running.await.map_err(|panic| Error::Internal(Box::new(panic)))?.map_err(listener_error)
+}
+
+/// One worker's application: shared state, headers for every answer, and the table of routes.
+fn application(
+    app: &App,
+) -> Actix<
+    impl ServiceFactory<
+        ServiceRequest,
+        Config = (),
+        Response = ServiceResponse<impl MessageBody + use<>>,
+        Error = actix_web::Error,
+        InitError = (),
+    > + use<>,
+> {
+    Actix::new()
+        .app_data(web::Data::new(app.gate.clone()))
+        .app_data(web::Data::new(app.auth.clone()))
+        .app_data(web::Data::new(app.metrics.clone()))
+        .app_data(web::Data::new(app.config.clone()))
+        .app_data(web::Data::new(Proxies(app.config.proxies().to_vec())))
+        .configure(routes::mount)
+        .wrap(middleware::Compress::default())
+        .wrap(middleware::from_fn(count))
+}
+
+/// Counts each answer under the table's path.
+async fn count(
+    request: ServiceRequest,
+    next: middleware::Next<impl MessageBody>,
+) -> Result<ServiceResponse<impl MessageBody>, actix_web::Error> {
+    let metrics = request.app_data::<web::Data<Metrics>>().cloned();
+    let response = next.call(request).await?;
+    if let Some(metrics) = metrics {
+        let route = response.request().match_pattern().unwrap_or_else(|| "none".to_owned());
+        metrics.http(method(response.request().method()), &route, response.status().as_u16());
+    }
+    Ok(response)
+}
+
+/// A client may send any word as a method; only the usual ones become a label.
+fn method(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::POST => "POST",
+        Method::HEAD => "HEAD",
+        _ => "other",
+    }
+}
+
+fn retry_windows(config: &Config, registry: &Registry) -> Result<RetryWindows> {
+    let windows = config.retry_window.clone().map(|windows| windows.0).unwrap_or_default();
+    if let Some(unknown) = windows.by_kind.keys().find(|kind| registry.find_kind(kind).is_none()) {
+        return Err(Error::Setup(format!(
+            "COUNTERSIGN_RETRY_WINDOW names {unknown}, which is no kind of action."
+        )));
+    }
+    Ok(windows)
+}

@@ -1,0 +1,32 @@
+//! The table of routes: mounting and the permission test both read it. A path that is not here answers 404.
+
+use std::collections::BTreeMap;
+
+use actix_web::{
+    http::Method,
+    web::{self, ServiceConfig},
+};
+
+use super::health;
+use crate::auth::guard::{Access, Route};
+
+/// Every route there is.
+pub fn routes() -> Vec<Route> {
+    vec![
+        Route::new(Method::GET, "/healthz", Access::Anybody, health::refuse, health::alive),
+        Route::new(Method::GET, "/readyz", Access::Anybody, health::refuse, health::ready),
+        Route::new(Method::GET, "/metrics", Access::Monitoring, health::refuse, health::metrics),
+    ]
+}
+
+/// Mounts the table.
+pub(super) fn mount(config: &mut ServiceConfig) {
+    let mut by_path: BTreeMap<&'static str, Vec<Route>> = BTreeMap::new();
+    for route in routes() {
+        by_path.entry(route.path).or_default().push(route);
+    }
+    for (path, rows) in by_path {
+        let resource = rows.iter().fold(web::resource(path), |resource, row| resource.route(row.mount()));
+        config.service(resource);
+    }
+}

@@ -1,0 +1,253 @@
+//! The guard before every route: what the table of routes says is enforced here, before a handler runs.
+
+use std::rc::Rc;
+
+use actix_web::{
+    FromRequest, HttpMessage, HttpRequest, HttpResponse,
+    body::BoxBody,
+    dev::{Payload, ServiceRequest, ServiceResponse},
+    http::{Method, header},
+    middleware::{Next, from_fn},
+    web,
+};
+use ipnet::IpNet;
+
+use super::{Auth, Visitor, secret::equal};
+use crate::{
+    audit::{Door, Source},
+    error::{Code, Denial, Error},
+    store::people::Role,
+};
+
+/// The cookie that holds a session.
+pub const SESSION_COOKIE: &str = "cs_session";
+/// The cookie that ties a form to a browser that is not signed in yet.
+pub const VISIT_COOKIE: &str = "cs_visit";
+/// The form field that proves a form came from one of our pages.
+pub const FORM_TOKEN: &str = "form_token";
+
+/// What a person may do, in four steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Permission {
+    /// See the queue, the actions and the shop.
+    See,
+    /// Approve and reject.
+    Decide,
+    /// Read the audit log.
+    Audit,
+    /// Pause, and see the accounts.
+    Own,
+}
+
+impl Role {
+    /// Whether the role has a permission.
+    pub fn may(self, permission: Permission) -> bool {
+        match permission {
+            Permission::See => true,
+            Permission::Decide => self.decides(),
+            Permission::Audit => self.audits(),
+            Permission::Own => self == Self::Owner,
+        }
+    }
+}
+
+/// Who may use a route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Anybody. A form must come from our own page all the same.
+    Anybody,
+    /// A person signed in to the dashboard.
+    SignedIn(Permission),
+    /// A person's API token.
+    Token(Permission),
+    /// An agent key; the MCP mount looks at it.
+    AgentKey,
+    /// The monitoring system.
+    Monitoring,
+}
+
+/// How a door says no.
+pub type Refuse = fn(&HttpRequest, Denial) -> HttpResponse;
+
+/// One row of the table of routes.
+pub struct Route {
+    pub method: Method,
+    pub path: &'static str,
+    pub access: Access,
+    refuse: Refuse,
+    make: Box<dyn Fn() -> actix_web::Route + Send + Sync>,
+}
+
+impl Route {
+    /// A row: the handler runs only for whom `access` lets in; `refuse` answers the others.
+    pub fn new<F, Args>(
+        method: Method,
+        path: &'static str,
+        access: Access,
+        refuse: Refuse,
+        handler: F,
+    ) -> Self
+    where
+        F: actix_web::Handler<Args> + Send + Sync,
+        Args: FromRequest + 'static,
+        F::Output: actix_web::Responder + 'static,
+    {
+        let verb = method.clone();
+        let make = Box::new(move || web::method(verb.clone()).to(handler.clone()));
+        Self {
+            method,
+            path,
+            access,
+            refuse,
+            make,
+        }
+    }
+
+    /// The route behind its guard.
+    pub fn mount(&self) -> actix_web::Route {
+        let (access, refuse) = (self.access, self.refuse);
+        (self.make)().wrap(from_fn(move |request, next| admit(access, refuse, request, next)))
+    }
+}
+
+/// The networks whose `X-Forwarded-For` counts, as app data.
+pub struct Proxies(pub Vec<IpNet>);
+
+/// The largest form, in bytes.
+const FORM_BYTES: usize = 64 * 1024;
+
+async fn admit(
+    access: Access,
+    refuse: Refuse,
+    mut request: ServiceRequest,
+    next: Next<impl actix_web::body::MessageBody + 'static>,
+) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
+    match judge(access, &mut request).await {
+        Ok(()) => next.call(request).await.map(ServiceResponse::map_into_boxed_body),
+        Err(error) => {
+            let response = refuse(request.request(), error.into_denial());
+            Ok(request.into_response(response))
+        }
+    }
+}
+
+async fn judge(access: Access, request: &mut ServiceRequest) -> Result<(), Error> {
+    let auth = Rc::new(request.app_data::<web::Data<Auth>>().expect("the app has its Auth").clone());
+    match access {
+        Access::AgentKey | Access::Monitoring => Ok(()),
+        Access::Anybody => {
+            if request.method() == Method::POST {
+                let visit = request.cookie(VISIT_COOKIE).map(|cookie| cookie.value().to_owned());
+                let expected = visit.map(|visit| auth.visit_token(&visit));
+                check_form(request, expected.as_deref()).await?;
+            }
+            Ok(())
+        }
+        Access::SignedIn(permission) => {
+            let cookie =
+                request.cookie(SESSION_COOKIE).map(|cookie| cookie.value().to_owned()).unwrap_or_default();
+            let visitor = auth.session(&cookie).await?;
+            permit(&visitor, permission)?;
+            if request.method() == Method::POST {
+                let expected = auth.form_token(&visitor.means);
+                check_form(request, Some(&expected)).await?;
+            }
+            request.extensions_mut().insert(visitor);
+            Ok(())
+        }
+        Access::Token(permission) => {
+            let visitor = auth.api_token(&bearer(request.request()).unwrap_or_default()).await?;
+            permit(&visitor, permission)?;
+            request.extensions_mut().insert(visitor);
+            Ok(())
+        }
+    }
+}
+
+fn permit(visitor: &Visitor, permission: Permission) -> Result<(), Error> {
+    if visitor.person.role.may(permission) {
+        return Ok(());
+    }
+    Err(Denial::new(Code::Forbidden, "Your role does not allow this. An owner can change it.").into())
+}
+
+/// Refuses a form that did not come from one of our own pages, and hands its body on.
+async fn check_form(request: &mut ServiceRequest, expected: Option<&str>) -> Result<(), Error> {
+    let mut taken = request.take_payload();
+    let body = web::Bytes::from_request(request.request(), &mut taken).await;
+    let body = body.ok().filter(|body| body.len() <= FORM_BYTES);
+    let Some(body) = body else {
+        return Err(Denial::new(Code::InvalidParams, "The form is too large.").into());
+    };
+    let given = url::form_urlencoded::parse(&body)
+        .find(|(name, _)| name == FORM_TOKEN)
+        .map(|(_, value)| value);
+    let genuine = given.zip(expected).is_some_and(|(given, expected)| equal(&given, expected));
+    request.set_payload(Payload::from(body));
+    if genuine {
+        return Ok(());
+    }
+    Err(Denial::new(Code::Forbidden, "This form is out of date. Open the page again and repeat it.").into())
+}
+
+/// The token of an `Authorization: Bearer` header.
+pub fn bearer(request: &HttpRequest) -> Option<String> {
+    let value = request.headers().get(header::AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, token) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim().to_owned())
+}
+
+/// Where a request came from. `X-Forwarded-For` counts as far as trusted proxies wrote it.
+pub fn source(request: &HttpRequest, door: Door) -> Source {
+    let proxies = request.app_data::<web::Data<Proxies>>();
+    let trusted = |address: &std::net::IpAddr| {
+        proxies.is_some_and(|proxies| proxies.0.iter().any(|network| network.contains(address)))
+    };
+    let Some(peer) = request.peer_addr().map(|peer| peer.ip()) else {
+        return Source { door, address: None };
+    };
+    let forwarded: Vec<&str> = request
+        .headers()
+        .get_all("x-forwarded-for")
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .map(str::trim)
+        .collect();
+    let mut client = peer;
+    for hop in forwarded.iter().rev() {
+        if !trusted(&client) {
+            break;
+        }
+        match hop.parse() {
+            Ok(address) => client = address,
+            Err(_) => break,
+        }
+    }
+    Source {
+        door,
+        address: Some(client.to_string()),
+    }
+}
+
+impl FromRequest for Visitor {
+    type Error = actix_web::Error;
+    type Future = std::future::Ready<Result<Self, Self::Error>>;
+
+    /// The person whom the guard let in. A handler behind a row without a person can't have one.
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let visitor = request.extensions().get::<Self>().cloned();
+        std::future::ready(visitor.ok_or_else(|| actix_web::error::ErrorInternalServerError("no visitor")))
+    }
+}
+
+impl Auth {
+    /// The form token of a browser that is not signed in, from its visit cookie.
+    pub fn visit_token(&self, visit: &str) -> String {
+        self.secret.mac("visit", visit)
+    }
+
+    /// A new value for the visit cookie.
+    pub fn new_visit(&self) -> String {
+        super::token::digits(32)
+    }
+}

@@ -1,0 +1,94 @@
+//! What `/metrics` tells (Prometheus text format).
+
+use std::time::Duration;
+
+use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, IntGauge, Opts, Registry, TextEncoder};
+
+use crate::{
+    error::{Error, Result},
+    store::actions,
+    workflow::Gate,
+};
+
+/// The process's metrics; cheap to clone.
+#[derive(Clone)]
+pub struct Metrics {
+    registry: Registry,
+    tool_seconds: HistogramVec,
+    decisions: IntCounterVec,
+    http_requests: IntCounterVec,
+    queue_depth: IntGauge,
+    oldest_pending_seconds: IntGauge,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let buckets = vec![0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 60.0];
+        let seconds =
+            HistogramOpts::new("countersign_tool_seconds", "Time to answer a tool call, in seconds.");
+        let tool_seconds = HistogramVec::new(seconds.buckets(buckets), &["tool", "outcome"]);
+        let decisions = Opts::new("countersign_decisions_total", "Decisions by people, by outcome.");
+        let requests =
+            Opts::new("countersign_http_requests_total", "HTTP requests, by method, route and status.");
+        let depth = IntGauge::new("countersign_queue_depth", "Actions that wait for a decision.");
+        let oldest = IntGauge::new(
+            "countersign_oldest_pending_seconds",
+            "Age of the oldest waiting action, in seconds.",
+        );
+        let metrics = Self {
+            registry: Registry::new(),
+            tool_seconds: tool_seconds.expect("valid metric"),
+            decisions: IntCounterVec::new(decisions, &["outcome"]).expect("valid metric"),
+            http_requests: IntCounterVec::new(requests, &["method", "route", "status"])
+                .expect("valid metric"),
+            queue_depth: depth.expect("valid metric"),
+            oldest_pending_seconds: oldest.expect("valid metric"),
+        };
+        let all: [Box<dyn prometheus::core::Collector>; 5] = [
+            Box::new(metrics.tool_seconds.clone()),
+            Box::new(metrics.decisions.clone()),
+            Box::new(metrics.http_requests.clone()),
+            Box::new(metrics.queue_depth.clone()),
+            Box::new(metrics.oldest_pending_seconds.clone()),
+        ];
+        for collector in all {
+            metrics.registry.register(collector).expect("each metric has a name of its own");
+        }
+        metrics
+    }
+}
+
+impl Metrics {
+    /// A tool was called.
+    pub fn tool(&self, tool: &str, outcome: &str, took: Duration) {
+        self.tool_seconds.with_label_values(&[tool, outcome]).observe(took.as_secs_f64());
+    }
+
+    /// A person decided, or tried to: a status or a code.
+    pub fn decision(&self, outcome: &str) {
+        self.decisions.with_label_values(&[outcome]).inc();
+    }
+
+    /// An HTTP request was answered. The route is the table's path, never what the client typed.
+    pub fn http(&self, method: &str, route: &str, status: u16) {
+        self.http_requests.with_label_values(&[method, route, &status.to_string()]).inc();
+    }
+
+    /// Everything in the text format, the queue as the database has it now.
+    pub async fn render(&self, gate: &Gate) -> Result<String> {
+        let clock = gate.clock.clone();
+        let (depth, age) = gate
+            .db
+            .read(move |conn| {
+                let now = clock.now(conn)?;
+                let (depth, oldest) = actions::queue_depth(conn, now)?;
+                Ok((depth, oldest.map_or(0, |oldest| (now - oldest).num_seconds())))
+            })
+            .await?;
+        self.queue_depth.set(depth);
+        self.oldest_pending_seconds.set(age);
+        TextEncoder::new()
+            .encode_to_string(&self.registry.gather())
+            .map_err(|error| Error::Internal(Box::new(error)))
+    }
+}
