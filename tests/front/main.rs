@@ -1,5 +1,6 @@
 //! Tests through the front doors.
 
 mod harness;
+mod health;
 mod migrations;
 mod support;

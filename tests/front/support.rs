@@ -1,14 +1,20 @@
 //! What the tests stand on.
 
+pub mod agent;
+pub mod app;
 pub mod backend;
 pub mod browser;
+pub mod person;
 pub mod postgres;
 pub mod races;
 pub mod run;
 pub mod settings;
 pub mod tether;
 
+pub use agent::Agent;
+pub use app::TestApp;
 pub use backend::{Backend, Database};
 pub use browser::Browser;
+pub use person::Person;
 pub(crate) use run::backends;
 pub use run::runtime;

@@ -1,0 +1,14 @@
+//! What those who run the server ask it.
+
+use reqwest::StatusCode;
+
+use crate::support::{TestApp, backends};
+
+backends!(a_server_says_that_it_is_alive_and_ready);
+
+async fn a_server_says_that_it_is_alive_and_ready(app: &TestApp) {
+    for path in ["/healthz", "/readyz"] {
+        let response = reqwest::get(format!("{}{path}", app.url)).await.unwrap();
+        assert_eq!(response.status(), StatusCode::OK, "{path}");
+    }
+}

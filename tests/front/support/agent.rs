@@ -1,0 +1,75 @@
+//! An agent, as it meets the MCP door: plain JSON-RPC over HTTP, so that a test can also send what no library would.
+
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+
+/// An agent and its key. Clones share nothing but that, as two processes of one agent would.
+#[derive(Clone)]
+pub struct Agent {
+    pub name: String,
+    pub key: String,
+    pub scopes: Vec<String>,
+    pub endpoint: String,
+    pub http: reqwest::Client,
+}
+
+/// What a tool answered.
+#[derive(Debug)]
+pub struct Answer {
+    pub is_error: bool,
+    /// The structured content.
+    pub body: Value,
+}
+
+impl Agent {
+    /// Calls a tool. Panics on anything but an answer of that tool: an HTTP error, a JSON-RPC error.
+    pub async fn call(&self, tool: &str, arguments: Value) -> Answer {
+        let reply = self.rpc("tools/call", json!({ "name": tool, "arguments": arguments })).await;
+        let result = reply.get("result").unwrap_or_else(|| panic!("{tool} {arguments} answered {reply}"));
+        Answer {
+            is_error: result["isError"].as_bool().unwrap_or(false),
+            body: result["structuredContent"].clone(),
+        }
+    }
+
+    /// The tools it is shown.
+    pub async fn tools(&self) -> Vec<Value> {
+        let reply = self.rpc("tools/list", json!({})).await;
+        reply["result"]["tools"].as_array().unwrap().clone()
+    }
+
+    /// Any JSON-RPC request, and its reply.
+    pub async fn rpc(&self, method: &str, params: Value) -> Value {
+        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        let (status, body) = self.post(message.to_string()).await;
+        assert_eq!(status, StatusCode::OK, "{message} answered {body}");
+        serde_json::from_str(&body).unwrap()
+    }
+
+    /// Any body at all, as it is.
+    pub async fn post(&self, body: String) -> (StatusCode, String) {
+        let request = self.http.post(&self.endpoint).bearer_auth(&self.key).body(body);
+        let request = request
+            .header("content-type", "application/json")
+            .header("accept", "application/json, text/event-stream")
+            .header("mcp-protocol-version", "2025-06-18");
+        let response = request.send().await.unwrap();
+        (response.status(), response.text().await.unwrap())
+    }
+}
+
+impl Answer {
+    /// The body of an answer that is no error.
+    #[track_caller]
+    pub fn ok(self) -> Value {
+        assert!(!self.is_error, "an error: {}", self.body);
+        self.body
+    }
+
+    /// The error's code.
+    #[track_caller]
+    pub fn code(&self) -> &str {
+        assert!(self.is_error, "no error: {}", self.body);
+        self.body["error"]["code"].as_str().unwrap()
+    }
+}

@@ -1,0 +1,170 @@
+//! The whole application on a database of its own, served on a port of its own.
+
+use std::net::TcpListener;
+use std::thread::{self, JoinHandle};
+
+use countersign::app::{self, App};
+use countersign::auth::accounts::NewPerson;
+use countersign::config::{Config, Rate};
+use countersign::error::Error;
+use countersign::store::people::Role;
+use tokio::sync::{OnceCell, oneshot};
+
+use super::run::Fixture;
+use super::{Agent, Backend, Database, Person};
+
+/// A running Countersign with an empty shop, two agents, and people made as they are asked for.
+pub struct TestApp {
+    /// The application that is served. Its clock is the served one's: `app.inner.clock.shift(…)` moves both.
+    pub inner: App,
+    /// Where it is served, such as `http://127.0.0.1:40123`.
+    pub url: String,
+    /// An agent with every scope.
+    pub agent: Agent,
+    /// An agent that may only read.
+    pub reader: Agent,
+    people: [OnceCell<Person>; 4],
+    http: reqwest::Client,
+    server: Server,
+    pub database: Database,
+}
+
+/// Keys every token of the tests. Servers that share a database share it.
+pub const SECRET: &str = "9b1d6f0c4a7e42b58c3d17f6e0a94b2c";
+
+impl TestApp {
+    /// With settings of one's own.
+    pub async fn with(backend: Backend, configure: impl FnOnce(&mut Config)) -> Self {
+        let database = backend.fresh_database();
+        let server = Server::start(&database, configure);
+        let (inner, url) = (server.app.clone(), server.url.clone());
+        let http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+
+        let scopes = inner.gate.registry.scopes();
+        let reading: Vec<_> = scopes.iter().copied().filter(|scope| scope.ends_with(":read")).collect();
+        let endpoint = format!("{url}/mcp");
+        let agent = add_agent(&inner, &http, &endpoint, "assistant", &scopes).await;
+        let reader = add_agent(&inner, &http, &endpoint, "reader", &reading).await;
+        Self {
+            inner,
+            url,
+            agent,
+            reader,
+            people: Default::default(),
+            http,
+            server,
+            database,
+        }
+    }
+
+    /// Another server on the same database, as a second process would be. Its clock is its own.
+    pub fn another_server(&self) -> Server {
+        Server::start(&self.database, |_| {})
+    }
+
+    /// The first person of that role, `owner@example.com` and so on.
+    pub async fn person(&self, role: Role) -> &Person {
+        self.people[role as usize].get_or_init(|| self.add_person(role.as_str(), role)).await
+    }
+
+    /// One more person, `NAME@example.com`.
+    pub async fn add_person(&self, name: &str, role: Role) -> Person {
+        let added = self.inner.auth.add_person(&format!("{name}@example.com"), role).await.unwrap();
+        let NewPerson {
+            person,
+            password,
+            api_token,
+        } = added;
+        let api = format!("{}/api/v1", self.url);
+        Person {
+            email: person.email,
+            password,
+            role,
+            api_token,
+            api,
+            http: self.http.clone(),
+        }
+    }
+
+    /// One more agent.
+    pub async fn add_agent(&self, name: &str, scopes: &[&str]) -> Agent {
+        add_agent(&self.inner, &self.http, &self.agent.endpoint, name, scopes).await
+    }
+}
+
+impl Fixture for TestApp {
+    async fn set_up(backend: Backend) -> Self {
+        Self::with(backend, |_| {}).await
+    }
+
+    async fn tear_down(self) {
+        let Self {
+            server,
+            agent,
+            reader,
+            people,
+            http,
+            ..
+        } = self;
+        // Their idle connections would be waited for.
+        drop((agent, reader, people, http));
+        server.stop().await;
+    }
+}
+
+async fn add_agent(app: &App, http: &reqwest::Client, endpoint: &str, name: &str, scopes: &[&str]) -> Agent {
+    let scopes: Vec<String> = scopes.iter().map(|scope| scope.to_string()).collect();
+    let added = app.auth.add_agent(name, &scopes, None, &app.gate.registry.scopes()).await.unwrap();
+    Agent {
+        name: name.into(),
+        key: added.key,
+        scopes,
+        endpoint: endpoint.into(),
+        http: http.clone(),
+    }
+}
+
+/// A server in a thread of this process, stopped when dropped.
+pub struct Server {
+    pub app: App,
+    pub url: String,
+    shutdown: oneshot::Sender<()>,
+    thread: JoinHandle<Result<(), Error>>,
+}
+
+impl Server {
+    fn start(database: &Database, configure: impl FnOnce(&mut Config)) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut config = Config::on(&database.url).unwrap();
+        config.listen = listener.local_addr().unwrap();
+        config.secret = Some(SECRET.into());
+        config.read_rate = Rate::Off;
+        config.write_rate = Rate::Off;
+        configure(&mut config);
+
+        let url = format!("http://{}", config.listen);
+        let app = App::build(config).unwrap();
+        let (shutdown, stopping) = oneshot::channel::<()>();
+        let served = app.clone();
+        let thread = thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(app::serve(served, listener, async {
+                // A sender that was dropped says the same as one that sent.
+                let _ = stopping.await;
+            }))
+        });
+        Self {
+            app,
+            url,
+            shutdown,
+            thread,
+        }
+    }
+
+    /// Stops it as SIGTERM would: requests under way are answered.
+    pub async fn stop(self) {
+        let Self { shutdown, thread, .. } = self;
+        drop(shutdown);
+        tokio::task::spawn_blocking(|| thread.join().unwrap()).await.unwrap().unwrap();
+    }
+}

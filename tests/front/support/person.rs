@@ -1,0 +1,90 @@
+//! A person, as a program acts for them through REST.
+
+use countersign::store::people::Role;
+use reqwest::{RequestBuilder, StatusCode};
+use serde_json::{Value, json};
+
+/// A person, with everything they sign in with. Clones act at once, as one person in two windows would.
+#[derive(Clone)]
+pub struct Person {
+    pub email: String,
+    pub password: String,
+    pub role: Role,
+    pub api_token: String,
+    /// Where `/api/v1` is.
+    pub api: String,
+    pub http: reqwest::Client,
+}
+
+/// What the server answered.
+#[derive(Debug)]
+pub struct Reply {
+    pub status: StatusCode,
+    pub body: Value,
+}
+
+impl Person {
+    /// One action as this person sees it now.
+    pub async fn action(&self, id: &str) -> Value {
+        self.get(&format!("/actions/{id}")).await.ok()
+    }
+
+    /// Looks at the action and approves what it sees.
+    pub async fn approve(&self, id: &str) -> Reply {
+        let seen = self.action(id).await;
+        self.approve_as_seen(&seen).await
+    }
+
+    /// Approves what was seen before, however long ago.
+    pub async fn approve_as_seen(&self, seen: &Value) -> Reply {
+        let decision = json!({ "digest": seen["digest"], "subject_versions": seen["subject_versions"] });
+        self.post(&format!("/actions/{}/approve", id_of(seen)), decision).await
+    }
+
+    /// Looks at the action and rejects it.
+    pub async fn reject(&self, id: &str, reason: &str) -> Reply {
+        let seen = self.action(id).await;
+        self.reject_as_seen(&seen, reason).await
+    }
+
+    /// Rejects what was seen before.
+    pub async fn reject_as_seen(&self, seen: &Value, reason: &str) -> Reply {
+        let decision = json!({ "digest": seen["digest"], "reason": reason });
+        self.post(&format!("/actions/{}/reject", id_of(seen)), decision).await
+    }
+
+    pub async fn get(&self, path: &str) -> Reply {
+        self.send(self.http.get(format!("{}{path}", self.api))).await
+    }
+
+    pub async fn post(&self, path: &str, body: Value) -> Reply {
+        self.send(self.http.post(format!("{}{path}", self.api)).json(&body)).await
+    }
+
+    async fn send(&self, request: RequestBuilder) -> Reply {
+        let response = request.bearer_auth(&self.api_token).send().await.unwrap();
+        let status = response.status();
+        let text = response.text().await.unwrap();
+        let body = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{status} without JSON: {text}"));
+        Reply { status, body }
+    }
+}
+
+impl Reply {
+    /// The body of a success.
+    #[track_caller]
+    pub fn ok(self) -> Value {
+        assert!(self.status.is_success(), "{}: {}", self.status, self.body);
+        self.body
+    }
+
+    /// The code of a problem document.
+    #[track_caller]
+    pub fn code(&self) -> &str {
+        self.body["code"].as_str().unwrap_or_else(|| panic!("no problem: {self:?}"))
+    }
+}
+
+fn id_of(seen: &Value) -> &str {
+    seen["action_id"].as_str().unwrap()
+}
