@@ -16,12 +16,17 @@ use actix_web::{
 pub use routes::routes;
 
 use crate::{
-    auth::{Auth, SignInLimits, guard::Proxies},
+    audit::Door,
+    auth::{
+        Auth, SignInLimits,
+        guard::{Proxies, source},
+    },
     config::Config,
     db::{Clock, Db},
     error::{Error, Result},
     gateway::{AgentLimits, Gateway},
     kinds::Registry,
+    mcp,
     metrics::Metrics,
     shop,
     workflow::{Gate, Policy, RetryWindows},
@@ -70,7 +75,7 @@ impl App {
             action_ttl: chrono::TimeDelta::from_std(config.action_ttl.duration())
                 .map_err(|_| Error::Setup("COUNTERSIGN_ACTION_TTL is too long.".to_owned()))?,
             retry_windows: retry_windows(&config, &registry)?,
-            public_url: config.public_url(),
+            public_url: config.public_url().origin().ascii_serialization(),
         };
         let gate = Gate {
             db: db.clone(),
@@ -111,7 +116,8 @@ impl App {
     }
 }
 
-/// Serves until `shutdown` resolves, then lets requests under way finish.
+/// Serves until `shutdown` resolves, then lets requests under way finish. `app.config.listen` names the listener's
+/// address: bind before building the application when the port is 0.
 ///
 /// # Errors
 /// When the listener can't be used.
@@ -151,8 +157,18 @@ fn application(
         .app_data(web::Data::new(app.config.clone()))
         .app_data(web::Data::new(Proxies(app.config.proxies().to_vec())))
         .configure(routes::mount)
+        .service(mcp::http::service(agents_door(app)))
         .wrap(middleware::Compress::default())
         .wrap(middleware::from_fn(count))
+}
+
+fn agents_door(app: &App) -> mcp::http::Mount {
+    mcp::http::Mount {
+        gateway: app.gateway.clone(),
+        public_url: app.config.public_url(),
+        listen: app.config.listen,
+        address: Arc::new(|request| source(request, Door::Http).address),
+    }
 }
 
 /// Counts each answer under the table's path.

@@ -97,16 +97,15 @@ impl Config {
             .map_err(|error| Error::Setup(error.to_string()))
     }
 
-    /// Where people and agents reach this server, without a slash at the end.
-    pub fn public_url(&self) -> String {
-        self.public_url
-            .as_ref()
-            .map_or_else(|| format!("http://{}", self.listen), |url| url.as_str().to_owned())
+    /// Where people and agents reach this server: an origin.
+    pub fn public_url(&self) -> url::Url {
+        let listen = || format!("http://{}", self.listen).parse().expect("a socket address makes a URL");
+        self.public_url.as_ref().map_or_else(listen, |url| url.url().clone())
     }
 
     /// Whether cookies must only travel encrypted.
     pub fn is_https(&self) -> bool {
-        self.public_url().starts_with("https://")
+        self.public_url().scheme() == "https"
     }
 
     /// The networks whose `X-Forwarded-For` counts.

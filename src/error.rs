@@ -37,7 +37,7 @@ pub struct Denial {
     /// Seconds to wait before the same call can succeed.
     pub retry_after_seconds: Option<u64>,
     /// The decision that came first, with [`Code::AlreadyDecided`].
-    pub winner: Option<Winner>,
+    pub winner: Option<Box<Winner>>,
 }
 
 /// Who and what decided an action before the caller could.

@@ -8,11 +8,17 @@ use actix_web::{
 };
 
 use super::health;
-use crate::auth::guard::{Access, Route};
+use crate::{
+    auth::guard::{Access, Route},
+    mcp,
+};
 
 /// Every route there is.
 pub fn routes() -> Vec<Route> {
     vec![
+        // Agents
+        Route::of_service(Method::POST, mcp::http::PATH, Access::AgentKey),
+        // Operators
         Route::new(Method::GET, "/healthz", Access::Anybody, health::refuse, health::alive),
         Route::new(Method::GET, "/readyz", Access::Anybody, health::refuse, health::ready),
         Route::new(Method::GET, "/metrics", Access::Monitoring, health::refuse, health::metrics),
@@ -26,7 +32,11 @@ pub(super) fn mount(config: &mut ServiceConfig) {
         by_path.entry(route.path).or_default().push(route);
     }
     for (path, rows) in by_path {
-        let resource = rows.iter().fold(web::resource(path), |resource, row| resource.route(row.mount()));
-        config.service(resource);
+        let routes: Vec<_> = rows.iter().filter_map(Route::mount).collect();
+        if !routes.is_empty() {
+            config.service(
+                routes.into_iter().fold(web::resource(path), |resource, route| resource.route(route)),
+            );
+        }
     }
 }

@@ -74,9 +74,10 @@ pub struct Route {
     pub method: Method,
     pub path: &'static str,
     pub access: Access,
-    refuse: Refuse,
-    make: Box<dyn Fn() -> actix_web::Route + Send + Sync>,
+    make: Option<Make>,
 }
+
+type Make = Box<dyn Fn() -> actix_web::Route + Send + Sync>;
 
 impl Route {
     /// A row: the handler runs only for whom `access` lets in; `refuse` answers the others.
@@ -93,20 +94,31 @@ impl Route {
         F::Output: actix_web::Responder + 'static,
     {
         let verb = method.clone();
-        let make = Box::new(move || web::method(verb.clone()).to(handler.clone()));
+        let make: Make = Box::new(move || {
+            let route = web::method(verb.clone()).to(handler.clone());
+            route.wrap(from_fn(move |request, next| admit(access, refuse, request, next)))
+        });
         Self {
             method,
             path,
             access,
-            refuse,
-            make,
+            make: Some(make),
         }
     }
 
-    /// The route behind its guard.
-    pub fn mount(&self) -> actix_web::Route {
-        let (access, refuse) = (self.access, self.refuse);
-        (self.make)().wrap(from_fn(move |request, next| admit(access, refuse, request, next)))
+    /// A row of a service that mounts itself and guards itself as `access` says.
+    pub fn of_service(method: Method, path: &'static str, access: Access) -> Self {
+        Self {
+            method,
+            path,
+            access,
+            make: None,
+        }
+    }
+
+    /// The route behind its guard; none for a service.
+    pub fn mount(&self) -> Option<actix_web::Route> {
+        self.make.as_ref().map(|make| make())
     }
 }
 

@@ -122,11 +122,11 @@ impl FromStr for Rate {
 
 /// The origin at which the server is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PublicUrl(String);
+pub struct PublicUrl(url::Url);
 
 impl PublicUrl {
-    /// Without a slash at the end.
-    pub fn as_str(&self) -> &str {
+    /// The URL.
+    pub fn url(&self) -> &url::Url {
         &self.0
     }
 }
@@ -143,7 +143,7 @@ impl FromStr for PublicUrl {
         if !matches!(url.scheme(), "http" | "https") || url.host().is_none() || !plain {
             return Err("is http:// or https:// and a host, without a path".to_owned());
         }
-        Ok(Self(url.origin().ascii_serialization()))
+        Ok(Self(url))
     }
 }
 
@@ -296,8 +296,8 @@ mod tests {
     #[test]
     fn urls_and_networks() {
         assert_eq!(
-            "https://gate.example.com/".parse::<PublicUrl>().unwrap().as_str(),
-            "https://gate.example.com"
+            "https://gate.example.com".parse::<PublicUrl>().unwrap().url().as_str(),
+            "https://gate.example.com/"
         );
         for bad in
             ["", "gate.example.com", "ftp://x", "https://x/path", "https://u@x/", "javascript:alert(1)"]

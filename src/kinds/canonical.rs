@@ -90,9 +90,15 @@ mod tests {
             params,
             reason: "arrived broken",
         };
-        assert_eq!(digested.digest(), "GOLDEN_DIGEST");
-        assert_eq!(fingerprint("refund", params), "GOLDEN_FINGERPRINT");
-        assert_eq!(derived_key("agent", "refund", params), "d:GOLDEN_KEY");
+        assert_eq!(digested.digest(), "0ae1875d0e0a456fe9474b715071e14eaaaba2e98869927a6148fb43ac7ec95e");
+        assert_eq!(
+            fingerprint("refund", params),
+            "4b57638f4947b75f81182e09439f72a4a128582e1877636a65f0c60292270cbf"
+        );
+        assert_eq!(
+            derived_key("agent", "refund", params),
+            "d:33f03b1b83baa676877d76d0d0dc066919dbc51a74e6871137471dfca1fa358e"
+        );
     }
 
     #[test]

@@ -126,7 +126,7 @@ pub(super) fn already_decided(conn: &mut Conn, action: &Action) -> QueryResult<D
         at: action.decided_at,
     };
     Ok(Denial {
-        winner: Some(winner),
+        winner: Some(Box::new(winner)),
         ..Denial::new(Code::AlreadyDecided, message)
     })
 }
