@@ -29,7 +29,8 @@ pub fn left_out(part: &str, how: &str) {
         return;
     }
     said.push(part.to_owned());
-    writeln!(std::io::stderr(), "left out: {part} ({how}, or scripts/test for everything)").unwrap();
+    let line = format!("left out: {part} ({how}, or scripts/test for everything)\n");
+    std::io::stderr().write_all(line.as_bytes()).unwrap();
 }
 
 /// Records a figure worth reading after the run, such as the rounds of a race: a line that `scripts/test`
