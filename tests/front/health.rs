@@ -2,7 +2,7 @@
 
 use reqwest::StatusCode;
 
-use crate::support::{TestApp, backends};
+use crate::support::{Browser, TestApp, backends, in_browser};
 
 backends!(a_server_says_that_it_is_alive_and_ready);
 
@@ -11,4 +11,10 @@ async fn a_server_says_that_it_is_alive_and_ready(app: &TestApp) {
         let response = reqwest::get(format!("{}{path}", app.url)).await.unwrap();
         assert_eq!(response.status(), StatusCode::OK, "{path}");
     }
+}
+
+in_browser!(a_browser_reaches_it);
+async fn a_browser_reaches_it(_app: &TestApp, browser: &Browser) {
+    browser.goto("/healthz").await;
+    browser.see("ok").await;
 }

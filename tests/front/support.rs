@@ -9,6 +9,7 @@ pub mod postgres;
 pub mod races;
 pub mod run;
 pub mod settings;
+pub mod shop;
 pub mod tether;
 
 pub use agent::Agent;
@@ -16,5 +17,5 @@ pub use app::TestApp;
 pub use backend::{Backend, Database};
 pub use browser::Browser;
 pub use person::Person;
-pub(crate) use run::backends;
 pub use run::runtime;
+pub(crate) use run::{backends, in_browser};

@@ -86,6 +86,13 @@ impl Database {
     }
 }
 
+/// For a test that starts what it runs on by itself.
+impl Fixture for Backend {
+    async fn set_up(backend: Backend) -> Self {
+        backend
+    }
+}
+
 impl Fixture for Database {
     async fn set_up(backend: Backend) -> Self {
         backend.fresh_database()

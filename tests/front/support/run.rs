@@ -1,27 +1,38 @@
 //! How a test is run: once on each backend.
 
-use super::Backend;
+use super::{Backend, Browser, TestApp, browser};
 
 /// Makes two tests of each function named, `name::sqlite` and `name::postgres`. The function is async and takes
 /// a reference to what it runs on, some [`Fixture`].
 macro_rules! backends {
-    ($($name:ident),+ $(,)?) => {$(
+    ($($name:ident),+ $(,)?) => { $crate::support::run::on_each_backend!(run: $($name),+); };
+}
+pub(crate) use backends;
+
+/// The same for functions that take a `&TestApp` and a `&Browser` with a window on it.
+macro_rules! in_browser {
+    ($($name:ident),+ $(,)?) => { $crate::support::run::on_each_backend!(run_in_browser: $($name),+); };
+}
+pub(crate) use in_browser;
+
+macro_rules! on_each_backend {
+    ($run:ident: $($name:ident),+) => {$(
         mod $name {
-            use crate::support::{Backend, run::run};
+            use $crate::support::{Backend, run::$run};
 
             #[test]
             fn sqlite() {
-                run(Backend::Sqlite, super::$name);
+                $run(Backend::Sqlite, super::$name);
             }
 
             #[test]
             fn postgres() {
-                run(Backend::Postgres, super::$name);
+                $run(Backend::Postgres, super::$name);
             }
         }
     )+};
 }
-pub(crate) use backends;
+pub(crate) use on_each_backend;
 
 /// What a test runs on: made for it alone, gone after it.
 pub trait Fixture: Sized {
@@ -40,6 +51,18 @@ pub fn run<F: Fixture>(backend: Backend, test: impl AsyncFnOnce(&F)) {
         let fixture = F::set_up(backend).await;
         test(&fixture).await;
         fixture.tear_down().await;
+    });
+}
+
+/// Runs a test in a browser, unless this run leaves out its backend or the browser.
+pub fn run_in_browser(backend: Backend, test: impl AsyncFnOnce(&TestApp, &Browser)) {
+    if !browser::is_selected() {
+        return;
+    }
+    run(backend, async |app: &TestApp| {
+        let browser = Browser::open(&app.url).await;
+        test(app, &browser).await;
+        browser.close().await;
     });
 }
 
