@@ -27,5 +27,6 @@
 
 mod harness;
 mod health;
+mod mcp;
 mod migrations;
 mod support;
