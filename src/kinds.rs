@@ -18,7 +18,7 @@ use crate::{
     store::subjects::Versions,
 };
 pub use schema::{JsonObject, Shape};
-pub use typed::{ActionKind, Read};
+pub use typed::{About, ActionKind, Read};
 
 /// A business rule says no. A value, not an error: it commits together with the event that records it.
 #[derive(Debug, Clone, PartialEq, Eq)]

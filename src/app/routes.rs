@@ -34,9 +34,7 @@ pub(super) fn mount(config: &mut ServiceConfig) {
     for (path, rows) in by_path {
         let routes: Vec<_> = rows.iter().filter_map(Route::mount).collect();
         if !routes.is_empty() {
-            config.service(
-                routes.into_iter().fold(web::resource(path), |resource, route| resource.route(route)),
-            );
+            config.service(routes.into_iter().fold(web::resource(path), actix_web::Resource::route));
         }
     }
 }

@@ -6,7 +6,7 @@ use diesel::{
     result::{DatabaseErrorKind, Error as QueryError, QueryResult},
 };
 
-type Manager = <Conn as Connection>::TransactionManager;
+pub(super) type Manager = <Conn as Connection>::TransactionManager;
 
 /// A connection to either backend. Everything outside `db` speaks to this.
 #[derive(diesel::MultiConnection)]

@@ -3,14 +3,18 @@
 use std::collections::BTreeSet;
 
 use diesel::{
-    Connection, RunQueryDsl,
+    RunQueryDsl,
+    connection::TransactionManager,
     migration::{Migration, MigrationSource, MigrationVersion},
     result::Error as QueryError,
     sql_query,
 };
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 
-use super::{Conn, conn::Mode};
+use super::{
+    Conn,
+    conn::{Manager, Mode},
+};
 use crate::error::{Error, Result};
 
 const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
@@ -23,8 +27,6 @@ const LOCK: &str = "SELECT pg_advisory_xact_lock(7146224815212)";
 pub(super) fn up(conn: &mut Conn) -> Result<()> {
     conn.begin(Mode::Write)?;
     let outcome = locked_up(conn);
-    type Manager = <Conn as Connection>::TransactionManager;
-    use diesel::connection::TransactionManager;
     match outcome {
         Ok(()) => Ok(Manager::commit_transaction(conn)?),
         Err(error) => {

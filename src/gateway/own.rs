@@ -232,8 +232,9 @@ impl Gateway {
         let page = self.gate.db.read(move |conn| {
             let now = gate.clock.now(conn)?;
             let mut found = actions::list(conn, now, &filter)?;
-            let more = found.len() as i64 > limit;
-            found.truncate(usize::try_from(limit).unwrap_or_default());
+            let shown = usize::try_from(limit).unwrap_or_default();
+            let more = found.len() > shown;
+            found.truncate(shown);
             let next_cursor = found.last().filter(|_| more).map(|last| last.id.clone());
             let views =
                 found.iter().map(|action| gate.view(conn, action, now, None)).collect::<Result<_, _>>()?;

@@ -181,7 +181,7 @@ fn strip_descriptions(schema: &mut JsonObject) {
         match member {
             Value::Object(object) => strip_descriptions(object),
             Value::Array(items) => {
-                items.iter_mut().filter_map(Value::as_object_mut).for_each(strip_descriptions)
+                items.iter_mut().filter_map(Value::as_object_mut).for_each(strip_descriptions);
             }
             _ => {}
         }

@@ -66,6 +66,12 @@ pub trait ActionKind: Clone + Send + Sync + 'static {
     ) -> QueryResult<Value>;
 }
 
+/// An answer, and the record it is about ("order:#1044"), if it is about one.
+pub struct About<T> {
+    pub answer: T,
+    pub subject: Option<String>,
+}
+
 /// A read tool, written in Rust.
 pub trait Read: Send + Sync + 'static {
     /// See [`ReadSpec`] for these.
@@ -79,12 +85,12 @@ pub trait Read: Send + Sync + 'static {
     /// The answer.
     type Answer: Serialize + JsonSchema;
 
-    /// Reads; the second part names the record for the audit log.
+    /// Reads, and names the record for the audit log.
     fn read(
         &self,
         conn: &mut Conn,
         arguments: Self::Arguments,
-    ) -> QueryResult<Result<(Self::Answer, Option<String>), Denial>>;
+    ) -> QueryResult<Result<About<Self::Answer>, Denial>>;
 }
 
 /// Lifts an [`ActionKind`] to a [`Kind`].
@@ -196,7 +202,7 @@ impl<R: Read> ReadTool for TypedRead<R> {
             Err(denial) => return Ok(Err(denial)),
         };
         let found = self.read.read(conn, arguments)?;
-        Ok(found.map(|(answer, subject)| Found {
+        Ok(found.map(|About { answer, subject }| Found {
             body: serde_json::to_value(answer).expect("answers are JSON"),
             subject,
         }))

@@ -13,7 +13,7 @@ use crate::{
     db::{Clock, Conn, Db, QueryResult},
     error::Denial,
     gateway::{AgentLimits, Gateway},
-    kinds::{Read, Registry},
+    kinds::{About, Read, Registry},
     workflow::{Gate, Policy},
 };
 
@@ -84,8 +84,11 @@ impl Read for Echo {
     type Arguments = Said;
     type Answer = Said;
 
-    fn read(&self, _: &mut Conn, said: Said) -> QueryResult<Result<(Said, Option<String>), Denial>> {
-        Ok(Ok((said, None)))
+    fn read(&self, _: &mut Conn, said: Said) -> QueryResult<Result<About<Said>, Denial>> {
+        Ok(Ok(About {
+            answer: said,
+            subject: None,
+        }))
     }
 }
 
@@ -105,9 +108,12 @@ impl Read for Slow {
     type Arguments = Pause;
     type Answer = Said;
 
-    fn read(&self, _: &mut Conn, pause: Pause) -> QueryResult<Result<(Said, Option<String>), Denial>> {
+    fn read(&self, _: &mut Conn, pause: Pause) -> QueryResult<Result<About<Said>, Denial>> {
         std::thread::sleep(Duration::from_millis(pause.millis.into()));
-        Ok(Ok((Said { text: None }, None)))
+        Ok(Ok(About {
+            answer: Said { text: None },
+            subject: None,
+        }))
     }
 }
 
@@ -122,7 +128,7 @@ impl Read for Broken {
     type Arguments = Said;
     type Answer = Said;
 
-    fn read(&self, _: &mut Conn, _: Said) -> QueryResult<Result<(Said, Option<String>), Denial>> {
+    fn read(&self, _: &mut Conn, _: Said) -> QueryResult<Result<About<Said>, Denial>> {
         panic!("a defect for a test")
     }
 }

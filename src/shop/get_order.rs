@@ -13,7 +13,7 @@ use super::{
 use crate::{
     db::{Conn, QueryResult},
     error::Denial,
-    kinds::Read,
+    kinds::{About, Read},
     workflow::view::rfc3339,
 };
 
@@ -104,7 +104,7 @@ impl Read for GetOrder {
         &self,
         conn: &mut Conn,
         arguments: Arguments,
-    ) -> QueryResult<Result<(FullOrderView, Option<String>), Denial>> {
+    ) -> QueryResult<Result<About<FullOrderView>, Denial>> {
         let order = match reference::order(conn, &arguments.order_id)? {
             Ok(order) => order,
             Err(denial) => return Ok(Err(denial)),
@@ -128,6 +128,9 @@ impl Read for GetOrder {
             lines: lines.collect(),
             refunds: refunds.collect(),
         };
-        Ok(Ok((view, Some(order.subject()))))
+        Ok(Ok(About {
+            answer: view,
+            subject: Some(order.subject()),
+        }))
     }
 }

@@ -17,7 +17,7 @@ pub fn text(minor: i64, currency: &str) -> String {
 
 /// How many digits the currency has after the point; `None` when ISO 4217 does not know it.
 pub fn exponent(currency: &str) -> Option<u32> {
-    Currency::from_code(currency).and_then(|currency| currency.exponent()).map(u32::from)
+    Currency::from_code(currency).and_then(iso_currency::Currency::exponent).map(u32::from)
 }
 
 /// Reads a decimal amount as a price list writes it ("4999.00", "6980") in minor units. `None` when it is no amount of

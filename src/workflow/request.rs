@@ -119,10 +119,10 @@ impl Gate {
             None => (None, self.clock.now(conn)?),
         };
         if let Some(denial) = no_longer_allowed(conn, request)? {
-            return self.refuse(conn, &slot, denial);
+            return refuse(conn, &slot, denial);
         }
         if slot.fingerprint != fingerprint {
-            return self.refuse(conn, &slot, key_reused());
+            return refuse(conn, &slot, key_reused());
         }
         let window = TimeDelta::from_std(window).unwrap_or(TimeDelta::MAX);
         match (course(current.as_ref(), request.idempotency_key.is_some(), window, now), current) {
@@ -149,20 +149,20 @@ impl Gate {
     ) -> QueryResult<Result<(Action, Disposition), Denial>> {
         let spec = request.kind.spec();
         if let Some(denial) = paused(conn, spec.name, &request.agent_id)? {
-            return self.refuse(conn, slot, denial);
+            return refuse(conn, slot, denial);
         }
         if let Err(seconds) = (request.write_token)() {
-            return self.refuse(conn, slot, too_many_writes(seconds));
+            return refuse(conn, slot, too_many_writes(seconds));
         }
         let Some(case) = request.kind.open(conn, params, Lock::Yes)? else {
-            return self.refuse(conn, slot, Denial::new(Code::NotFound, "There is no such record."));
+            return refuse(conn, slot, Denial::new(Code::NotFound, "There is no such record."));
         };
         if let Err(refusal) = case.check() {
             let denial = Denial {
                 rule: Some(refusal.rule.to_owned()),
                 ..Denial::new(Code::RuleRefused, refusal.message)
             };
-            return self.refuse(conn, slot, denial);
+            return refuse(conn, slot, denial);
         }
         let now = self.clock.now(conn)?;
         let action = self.draft(request, ids, slot, params, previous_action_id, case.as_ref(), now);
@@ -222,12 +222,12 @@ impl Gate {
             lock_no: 0,
         }
     }
+}
 
-    /// Refuses, and leaves no slot behind that has no action.
-    fn refuse<T>(&self, conn: &mut Conn, slot: &Slot, denial: Denial) -> QueryResult<Result<T, Denial>> {
-        slots::drop_unused(conn, slot)?;
-        Ok(Err(denial))
-    }
+/// Refuses, and leaves no slot behind that has no action.
+fn refuse<T>(conn: &mut Conn, slot: &Slot, denial: Denial) -> QueryResult<Result<T, Denial>> {
+    slots::drop_unused(conn, slot)?;
+    Ok(Err(denial))
 }
 
 /// The agent was authenticated before the transaction; here it holds until the commit.

@@ -113,7 +113,7 @@ impl Fixture for TestApp {
 }
 
 async fn add_agent(app: &App, http: &reqwest::Client, endpoint: &str, name: &str, scopes: &[&str]) -> Agent {
-    let scopes: Vec<String> = scopes.iter().map(|scope| scope.to_string()).collect();
+    let scopes: Vec<String> = scopes.iter().map(std::string::ToString::to_string).collect();
     let added = app.auth.add_agent(name, &scopes, None, &app.gate.registry.scopes()).await.unwrap();
     Agent {
         name: name.into(),
