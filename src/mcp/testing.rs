@@ -14,7 +14,7 @@ use crate::{
     error::Denial,
     gateway::{AgentLimits, Gateway},
     kinds::{About, Read, Registry},
-    workflow::{Gate, Policy},
+    workflow::{Gate, Policy, RetryWindows},
 };
 
 /// A gateway and the key of an agent that may call all three tools.
@@ -60,7 +60,7 @@ fn gateway(auth: Auth) -> Gateway {
         registry: Registry::default().read(Echo).read(Slow).read(Broken),
         policy: Policy {
             action_ttl: TimeDelta::minutes(30),
-            retry_windows: Default::default(),
+            retry_windows: RetryWindows::default(),
             public_url: "https://gate.example.com".to_owned(),
         },
     };

@@ -29,12 +29,8 @@ pub fn left_out(part: &str, how: &str) {
         return;
     }
     said.push(part.to_owned());
-<<<<<<< HEAD
     let line = format!("left out: {part} ({how}, or scripts/test for everything)\n");
     std::io::stderr().write_all(line.as_bytes()).unwrap();
-=======
-    eprintln!("left out: {part} ({how}, or scripts/test for everything)");
->>>>>>> ffa0205 (chore: clippy's pedantic lints, with what we leave to taste)
 }
 
 /// Records a figure worth reading after the run, such as the rounds of a race: a line that `scripts/test`

@@ -1,6 +1,6 @@
 //! A server on a socket, spoken to byte by byte.
 
-use std::sync::Arc;
+use std::{fmt::Write, sync::Arc};
 
 use actix_web::{App, HttpServer, rt};
 use serde_json::{Value, json};
@@ -93,11 +93,11 @@ impl Site {
             ("Content-Type", "application/json"),
         ] {
             if !given(name) {
-                request.push_str(&format!("{name}: {value}\r\n"));
+                write!(request, "{name}: {value}\r\n").unwrap();
             }
         }
         for (name, value) in headers.iter().filter(|(_, value)| !value.is_empty()) {
-            request.push_str(&format!("{name}: {value}\r\n"));
+            write!(request, "{name}: {value}\r\n").unwrap();
         }
         self.raw(format!("{request}\r\n{body}").as_bytes()).await
     }
