@@ -1,5 +1,9 @@
-//! Text from agents, made inert and visible: escaped, isolated in its direction, and with every invisible or
-//! bidirectional code point shown as itself.
+//! Text from agents and from the outside, made inert and visible: escaped, isolated in its direction, and with every
+//! code point that a reader can't see, or would take for another, shown as itself (`U+202E`), never obeyed.
+
+mod suspects;
+
+use suspects::{Suspicion, suspicions};
 
 /// Filters for templates.
 pub mod filters {
@@ -10,14 +14,60 @@ pub mod filters {
     pub fn inert(text: impl std::fmt::Display, _: &dyn Values) -> Result<Safe<String>> {
         Ok(Safe(super::inert(&text.to_string())))
     }
+
+    /// The same in one line: a line break is a space.
+    #[askama::filter_fn]
+    pub fn inert_line(text: impl std::fmt::Display, _: &dyn Values) -> Result<Safe<String>> {
+        Ok(Safe(super::inert_line(&text.to_string())))
+    }
 }
 
 /// HTML of a text that nobody here wrote.
 pub fn inert(text: &str) -> String {
+    html(text, "<br>")
+}
+
+/// The same in one line: a line break is a space.
+pub fn inert_line(text: &str) -> String {
+    html(text, " ")
+}
+
+/// Plain text of a text that nobody here wrote, for a mail or a terminal: `[U+202E]`. Line breaks stay.
+pub fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len() + 16);
+    for (c, suspicion) in suspicions(text) {
+        match suspicion {
+            None => plain.push(c),
+            Some(_) => plain.push_str(&format!("[{}]", code(c))),
+        }
+    }
+    plain
+}
+
+/// What a reader must be told beside a text: how many of its characters are shown as codes. Empty when none is.
+pub fn remark(text: &str) -> String {
+    let of = |kind| suspicions(text).into_iter().filter(|(_, found)| *found == Some(kind)).count();
+    let sentence = |count, what: &str| match count {
+        0 => None,
+        1 => Some(format!("One {what} is shown as its code.")),
+        _ => Some(format!("{count} {what}s are shown as their codes.")),
+    };
+    let unseen = sentence(of(Suspicion::Unseen), "invisible character");
+    let foreign = sentence(of(Suspicion::LookAlike), "letter of another script");
+    unseen.into_iter().chain(foreign).collect::<Vec<_>>().join(" ")
+}
+
+fn html(text: &str, line_break: &str) -> String {
     let mut html = String::with_capacity(text.len() + 16);
     html.push_str("<bdi>");
-    for c in text.chars() {
+    for (c, suspicion) in suspicions(text) {
         match c {
+            _ if suspicion.is_some() => {
+                html.push_str("<span class=\"cp\">");
+                html.push_str(&code(c));
+                html.push_str("</span>");
+            }
+            '\n' => html.push_str(line_break),
             '&' => html.push_str("&amp;"),
             '<' => html.push_str("&lt;"),
             '>' => html.push_str("&gt;"),
@@ -28,4 +78,49 @@ pub fn inert(text: &str) -> String {
     }
     html.push_str("</bdi>");
     html
+}
+
+fn code(c: char) -> String {
+    format!("U+{:04X}", u32::from(c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markup_is_text() {
+        assert_eq!(
+            inert(r#"<script>alert("x")</script> & 'y'"#),
+            "<bdi>&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt; &amp; &#39;y&#39;</bdi>"
+        );
+        assert_eq!(plain("<b> & 'y'"), "<b> & 'y'");
+    }
+
+    #[test]
+    fn an_order_of_direction_is_shown_not_obeyed() {
+        assert_eq!(
+            inert("quickly\u{202E} as agreed"),
+            "<bdi>quickly<span class=\"cp\">U+202E</span> as agreed</bdi>"
+        );
+        assert_eq!(plain("quickly\u{202E} as agreed"), "quickly[U+202E] as agreed");
+    }
+
+    #[test]
+    fn line_breaks_and_tabs_are_what_they_are() {
+        assert_eq!(inert("one\ntwo\r\nthree\tfour"), "<bdi>one<br>two<br>three\tfour</bdi>");
+        assert_eq!(inert_line("one\ntwo"), "<bdi>one two</bdi>");
+        assert_eq!(plain("one\r\ntwo\rthree"), "one\ntwo[U+000D]three");
+    }
+
+    #[test]
+    fn a_reader_is_told_how_many() {
+        assert_eq!(remark("nothing"), "");
+        assert_eq!(remark("a\u{200B}b"), "One invisible character is shown as its code.");
+        assert_eq!(remark("a\u{200B}b\u{FEFF}"), "2 invisible characters are shown as their codes.");
+        assert_eq!(
+            remark("p\u{430}ypal\u{2060}"),
+            "One invisible character is shown as its code. One letter of another script is shown as its code."
+        );
+    }
 }
