@@ -12,12 +12,16 @@ const ACCOUNT: (Duration, u32) = (Duration::from_secs(30), 10);
 /// Attempts per address: a burst of 60, then one every 2 seconds; an office shares one.
 const ADDRESS: (Duration, u32) = (Duration::from_secs(2), 60);
 
+/// Events of refused attempts per address: what a flood repeats is not worth a row each.
+const EVENTS: (Duration, u32) = (Duration::from_mins(1), 1);
+
 type Key = [u8; 32];
 
 /// Token buckets per account and per address, in this process's memory.
 pub struct SignInLimits {
     accounts: DefaultKeyedRateLimiter<Key>,
     addresses: DefaultKeyedRateLimiter<Key>,
+    events: DefaultKeyedRateLimiter<Key>,
 }
 
 impl Default for SignInLimits {
@@ -49,10 +53,16 @@ impl SignInLimits {
         })
     }
 
+    /// Whether an attempt that [`SignInLimits::take`] refused is the first of its minute and address.
+    pub(super) fn is_worth_an_event(&self, address: Option<&str>) -> bool {
+        self.events.check_key(&key(address.unwrap_or("unknown"))).is_ok()
+    }
+
     /// Forgets accounts and addresses whose buckets are full again.
     pub fn tidy(&self) {
         self.accounts.retain_recent();
         self.addresses.retain_recent();
+        self.events.retain_recent();
     }
 }
 

@@ -33,7 +33,9 @@ impl Auth {
     pub async fn sign_in(&self, email: &str, password: &str, source: &Source) -> Result<SignedIn> {
         let email = fold_email(email);
         if let Err(denial) = self.limits.take(&email, source.address.as_deref()) {
-            self.refused(Actor::Stranger, source, Code::RateLimited).await?;
+            if self.limits.is_worth_an_event(source.address.as_deref()) {
+                self.refused(Actor::Stranger, source, Code::RateLimited).await?;
+            }
             return Err(denial.into());
         }
         let person = self.db.read(move |conn| people::by_email(conn, &email)).await?;

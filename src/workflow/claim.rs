@@ -7,7 +7,10 @@ use crate::{
     audit::What,
     db::{Conn, QueryResult, Savepoint, savepoint},
     error::{Code, Denial, Result},
-    kinds::{Effect, Kind, Lock, Refusal, canonical::canonical},
+    kinds::{
+        Effect, Kind, Lock, Refusal,
+        canonical::{Digested, canonical},
+    },
     store::{
         actions::{Action, Ending, Status},
         agents::{self, Agent},
@@ -56,7 +59,8 @@ fn claim(
     if let Some(denial) = paused(conn, &action.kind, &action.agent_id)? {
         return Ok(Err(denial));
     }
-    if approval.digest != action.digest {
+    // Taken anew from what is about to run, not from the column beside it.
+    if approval.digest != digest_of(action) {
         return Ok(Err(digest_mismatch()));
     }
     let kind = match standing(locked.gate, action, agent.as_ref()) {
@@ -103,6 +107,18 @@ fn failed(locked: &Locked<'_>, note: Option<String>, refusal: Refusal) -> Ending
         refusal_message: Some(refusal.message),
         ..locked.ending(Status::Failed, note)
     }
+}
+
+fn digest_of(action: &Action) -> String {
+    let digested = Digested {
+        action_id: &action.id,
+        agent_id: &action.agent_id,
+        kind: &action.kind,
+        kind_version: action.kind_version,
+        params: &action.effective_params,
+        reason: &action.reason,
+    };
+    digested.digest()
 }
 
 /// The decision is about something else than what is stored.
