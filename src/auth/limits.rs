@@ -29,6 +29,7 @@ impl Default for SignInLimits {
         Self {
             accounts: limiter(ACCOUNT),
             addresses: limiter(ADDRESS),
+            events: limiter(EVENTS),
         }
     }
 }
