@@ -3,6 +3,7 @@
 //! The modules in reading order. Each uses only those that come after it, except that the first few are entries:
 //!
 //! - [`mcp`]: the doors for agents
+//! - [`api`]: REST, the door for people's programs
 //! - [`gateway`]: the one door for agents behind all transports: scopes, limits, tools
 //! - [`auth`]: who is there
 //! - [`workflow`]: request, join, claim, reject, withdraw, expire
@@ -11,7 +12,9 @@
 //! - [`store`]: the gate's tables
 //! - [`db`]: connections, transactions, migrations, the clock
 //! - [`config`], [`error`]: settings, and what can go wrong
+//! - [`strict`], [`text`], [`http`]: reading JSON strictly, showing strangers' text, what a code means in HTTP
 
+pub mod api;
 pub mod app;
 pub mod audit;
 pub mod auth;
@@ -19,10 +22,12 @@ pub mod config;
 pub mod db;
 pub mod error;
 pub mod gateway;
+pub mod http;
 pub mod kinds;
 pub mod mcp;
 pub mod metrics;
 pub mod shop;
 pub mod store;
+pub mod strict;
 pub mod text;
 pub mod workflow;

@@ -7,6 +7,7 @@ mod claim;
 mod decide;
 mod decider;
 mod expire;
+mod list;
 pub mod note;
 mod pause;
 mod queue;
@@ -22,6 +23,7 @@ use chrono::TimeDelta;
 
 pub use claim::Approval;
 pub use decider::{Decider, Means};
+pub use list::{Listed, Page, Wanted};
 pub use pause::PauseTarget;
 pub use queue::{Detail, Happening, Related, Waiting};
 pub use reject::Rejection;

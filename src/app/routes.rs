@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 
 use actix_web::{
-    http::Method,
+    HttpRequest, HttpResponse, ResponseError,
+    http::{Method, header},
     web::{self, ServiceConfig},
 };
 
 use super::health;
 use crate::{
-    auth::guard::{Access, Route},
+    api,
+    auth::guard::{Access, Permission, Route},
     mcp,
 };
 
@@ -18,6 +20,36 @@ pub fn routes() -> Vec<Route> {
     vec![
         // Agents
         Route::of_service(Method::POST, mcp::http::PATH, Access::AgentKey),
+        // Programs of people
+        Route::new(Method::GET, "/api/openapi.json", Access::Anybody, api::refuse, api::openapi::document),
+        Route::new(
+            Method::GET,
+            "/api/v1/actions",
+            Access::Token(Permission::See),
+            api::refuse,
+            api::actions::list,
+        ),
+        Route::new(
+            Method::GET,
+            "/api/v1/actions/{id}",
+            Access::Token(Permission::See),
+            api::refuse,
+            api::actions::show,
+        ),
+        Route::new(
+            Method::POST,
+            "/api/v1/actions/{id}/approve",
+            Access::Token(Permission::Decide),
+            api::refuse,
+            api::decisions::approve,
+        ),
+        Route::new(
+            Method::POST,
+            "/api/v1/actions/{id}/reject",
+            Access::Token(Permission::Decide),
+            api::refuse,
+            api::decisions::reject,
+        ),
         // Operators
         Route::new(Method::GET, "/healthz", Access::Anybody, health::refuse, health::alive),
         Route::new(Method::GET, "/readyz", Access::Anybody, health::refuse, health::ready),
@@ -33,8 +65,28 @@ pub(super) fn mount(config: &mut ServiceConfig) {
     }
     for (path, rows) in by_path {
         let routes: Vec<_> = rows.iter().filter_map(Route::mount).collect();
-        if !routes.is_empty() {
-            config.service(routes.into_iter().fold(web::resource(path), actix_web::Resource::route));
+        if routes.is_empty() {
+            continue;
         }
+        let allowed = rows.iter().map(|row| row.method.as_str()).collect::<Vec<_>>().join(", ");
+        let resource = routes.into_iter().fold(web::resource(path), |resource, route| resource.route(route));
+        config.service(
+            resource.default_service(web::to(move |request| wrong_method(request, allowed.clone()))),
+        );
     }
+    config.default_service(web::to(unlisted));
+}
+
+async fn wrong_method(request: HttpRequest, allowed: String) -> HttpResponse {
+    if api::owns(request.path()) {
+        return api::wrong_method(&allowed).error_response();
+    }
+    HttpResponse::MethodNotAllowed().insert_header((header::ALLOW, allowed)).finish()
+}
+
+async fn unlisted(request: HttpRequest) -> HttpResponse {
+    if api::owns(request.path()) {
+        return api::unlisted().error_response();
+    }
+    HttpResponse::NotFound().finish()
 }

@@ -11,14 +11,15 @@
 //! authorises and audits the call and the agent reads which member to mend. The message goes on to the MCP library
 //! without its `arguments`: they have exactly one reader, this one.
 
-mod reader;
 #[cfg(test)]
 mod tests;
 
 use serde_json::{Map, Value, json};
 
-use self::reader::{Numbers, Part, Reader};
-use crate::gateway::Arguments;
+use crate::{
+    gateway::Arguments,
+    strict::{Numbers, Part, Reader},
+};
 
 /// The bytes are no JSON at all.
 pub const PARSE_ERROR: i32 = -32700;

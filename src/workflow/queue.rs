@@ -234,6 +234,6 @@ fn happenings(conn: &mut Conn, action_id: &str) -> QueryResult<Vec<Happening>> {
     Ok(events.into_iter().map(told).collect())
 }
 
-fn agent_names(conn: &mut Conn) -> QueryResult<BTreeMap<String, String>> {
+pub(super) fn agent_names(conn: &mut Conn) -> QueryResult<BTreeMap<String, String>> {
     Ok(agents::all(conn)?.into_iter().map(|agent| (agent.id, agent.name)).collect())
 }

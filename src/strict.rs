@@ -1,4 +1,5 @@
-//! One pass over a message's text, member by member, on top of `serde_json`'s own parser.
+//! The strict reader of JSON, for every door that reads some: one pass over the text, member by member, on top of
+//! `serde_json`'s own parser, which would keep the last of two equal members and round what fits no double.
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
@@ -12,13 +13,15 @@ const LONGEST_NAME: usize = 60;
 /// So many steps of a place are quoted.
 const LONGEST_PATH: usize = 8;
 
-/// Which part of the message a pass reads. The other is skipped unread, so that what is wrong in one can't hide the
-/// other: a call whose arguments are beyond reading still has an id to answer to.
+/// Which part of the text a pass reads. Of an MCP message one part is skipped unread, so that what is wrong in it can't
+/// hide the other: a call whose arguments are beyond reading still has an id to answer to.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Part {
-    /// Everything but `params.arguments`, which becomes a bare `null`.
+    /// All of it.
+    Whole,
+    /// Of an MCP message: everything but `params.arguments`, which becomes a bare `null`.
     Envelope,
-    /// `params.arguments` alone.
+    /// Of an MCP message: `params.arguments` alone.
     Arguments,
 }
 
@@ -84,6 +87,9 @@ impl Reader {
     }
 
     fn take(&self, member: &str) -> Take {
+        if self.part == Part::Whole {
+            return Take::Read;
+        }
         let wanted = match self.path.as_slice() {
             [] => member == "params",
             [Step::Member(top)] if top == "params" => member == "arguments",
@@ -102,11 +108,15 @@ impl Reader {
         }
     }
 
-    /// The place being read, as an agent would write it: `lines[2].sku`, below `arguments` where they are read.
+    /// The place being read, as its writer would write it: `lines[2].sku`, below `arguments` where they are read.
     fn place(&self) -> String {
-        let above = if self.part == Part::Arguments { 2 } else { 0 };
+        let (above, root) = match self.part {
+            Part::Whole => (0, "body"),
+            Part::Envelope => (0, "message"),
+            Part::Arguments => (2, "arguments"),
+        };
         if self.path.len() <= above {
-            return "arguments".to_owned();
+            return root.to_owned();
         }
         let mut place = String::new();
         for (depth, step) in self.path.iter().skip(above).take(LONGEST_PATH).enumerate() {

@@ -1,0 +1,117 @@
+//! `GET /api/v1/actions` and `GET /api/v1/actions/{id}`.
+
+use std::collections::BTreeMap;
+
+use actix_web::{HttpRequest, HttpResponse, http::header, web};
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
+
+use super::{
+    Problem,
+    openapi::StatusName,
+    query::{self, Query, path_id, uuid},
+};
+use crate::{
+    kinds::Change,
+    store::actions::Status,
+    workflow::{ActionView, Detail, Gate, Page, Related, Wanted},
+};
+
+/// What a list of actions can be asked.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "describes the parameters; they are read by name")]
+pub struct ListQuery {
+    /// Only actions in this status.
+    #[param(inline)]
+    status: Option<StatusName>,
+    /// Only actions of this kind.
+    kind: Option<String>,
+    /// Only actions of the agent with this name.
+    agent: Option<String>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+    /// How many at most.
+    #[param(minimum = 1, maximum = 50, default = 20)]
+    limit: Option<i64>,
+}
+
+/// Everything a person needs to decide.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ActionDetail {
+    #[serde(flatten)]
+    action: ActionView,
+    /// The name of the agent that asked.
+    agent: String,
+    /// Why, in the agent's own words.
+    reason: String,
+    /// What would be executed.
+    #[schema(value_type = Object)]
+    params: Value,
+    /// Names exactly what is shown here; a decision repeats it.
+    digest: String,
+    /// The records concerned and their versions now; an approval that repeats them is refused when one has changed.
+    subject_versions: BTreeMap<String, i64>,
+    /// Other actions on the same records that are open, or were executed just before.
+    related: Vec<Related>,
+    /// What would change, from today's data; of an executed action what did change.
+    preview: Vec<Change>,
+}
+
+/// A page of actions, newest first
+#[utoipa::path(
+    get,
+    path = "/api/v1/actions",
+    tag = "actions",
+    params(ListQuery),
+    responses((status = 200, description = "A page of actions", body = Page), Problem),
+    security(("api_token" = []))
+)]
+pub async fn list(request: HttpRequest, gate: web::Data<Gate>) -> Result<HttpResponse, Problem> {
+    let mut query = Query::of::<ListQuery>(&request)?;
+    let wanted = Wanted {
+        status: query.parsed::<Status>("status")?,
+        kind: query.text("kind"),
+        agent: query.text("agent"),
+        cursor: query.cursor(uuid)?,
+        limit: query.limit()?,
+    };
+    Ok(ok(&gate.page(wanted).await?))
+}
+
+/// One action with everything a person needs to decide
+#[utoipa::path(
+    get,
+    path = "/api/v1/actions/{id}",
+    tag = "actions",
+    params(("id" = String, Path, description = "The action's id", format = "uuid")),
+    responses((status = 200, description = "The action", body = ActionDetail), Problem),
+    security(("api_token" = []))
+)]
+pub async fn show(request: HttpRequest, gate: web::Data<Gate>) -> Result<HttpResponse, Problem> {
+    query::none(&request)?;
+    let id = path_id(&request)?;
+    Ok(ok(&ActionDetail::from(gate.detail(&id).await?)))
+}
+
+/// A success.
+pub(super) fn ok(body: &impl Serialize) -> HttpResponse {
+    HttpResponse::Ok().insert_header((header::CACHE_CONTROL, "no-store")).json(body)
+}
+
+impl From<Detail> for ActionDetail {
+    fn from(detail: Detail) -> Self {
+        Self {
+            action: detail.view,
+            agent: detail.agent,
+            reason: detail.action.reason,
+            // Stored by this program, as JSON.
+            params: serde_json::from_str(&detail.action.effective_params).unwrap_or_default(),
+            digest: detail.action.digest,
+            subject_versions: detail.versions,
+            related: detail.related,
+            preview: detail.preview.map_or(detail.changes, |preview| preview.changes),
+        }
+    }
+}

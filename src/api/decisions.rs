@@ -1,0 +1,135 @@
+//! `POST /api/v1/actions/{id}/approve` and `…/reject`.
+
+use std::{collections::BTreeMap, sync::LazyLock};
+
+use actix_web::{HttpRequest, HttpResponse, web};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::{
+    Problem,
+    actions::{ActionDetail, ok},
+    body,
+    query::{self, path_id},
+};
+use crate::{
+    audit::Door,
+    auth::{Visitor, guard::source},
+    error::{Error, Result as Decided},
+    kinds::Shape,
+    metrics::Metrics,
+    store::actions::Action,
+    workflow::{Approval, Gate, Rejection},
+};
+
+/// An approval: what was seen, and what to say about it.
+#[derive(Debug, Deserialize, JsonSchema, ToSchema)]
+pub struct ApproveBody {
+    /// `digest` as it was read.
+    #[schemars(length(min = 1, max = 128))]
+    #[schema(min_length = 1, max_length = 128)]
+    digest: String,
+    /// `subject_versions` as they were read. Left out: today's versions are accepted unseen.
+    subject_versions: Option<BTreeMap<String, i64>>,
+    /// Told to the agent.
+    #[schemars(length(max = 1000))]
+    #[schema(max_length = 1000)]
+    note: Option<String>,
+    /// The ids of related actions that the person knows of.
+    #[schemars(length(max = 100), inner(length(max = 64)))]
+    #[schema(max_items = 100)]
+    acknowledge: Option<Vec<String>>,
+}
+
+/// A rejection: what was seen, and why not.
+#[derive(Debug, Deserialize, JsonSchema, ToSchema)]
+pub struct RejectBody {
+    /// `digest` as it was read.
+    #[schemars(length(min = 1, max = 128))]
+    #[schema(min_length = 1, max_length = 128)]
+    digest: String,
+    /// Told to the agent.
+    #[schemars(length(max = 1000))]
+    #[schema(min_length = 1, max_length = 1000)]
+    reason: String,
+}
+
+static APPROVE: LazyLock<Shape> = LazyLock::new(Shape::of::<ApproveBody>);
+static REJECT: LazyLock<Shape> = LazyLock::new(Shape::of::<RejectBody>);
+
+/// Approve an action
+///
+/// Exactly one decision wins. The write is done, or a rule refused it (`failed`), when this answers.
+#[utoipa::path(
+    post,
+    path = "/api/v1/actions/{id}/approve",
+    tag = "actions",
+    params(("id" = String, Path, description = "The action's id", format = "uuid")),
+    request_body = ApproveBody,
+    responses((status = 200, description = "The action, executed or failed", body = ActionDetail), Problem),
+    security(("api_token" = []))
+)]
+pub async fn approve(
+    request: HttpRequest,
+    payload: web::Payload,
+    visitor: Visitor,
+    gate: web::Data<Gate>,
+    metrics: web::Data<Metrics>,
+) -> Result<HttpResponse, Problem> {
+    query::none(&request)?;
+    let id = path_id(&request)?;
+    let body: ApproveBody = body::read(&request, payload, &APPROVE).await?;
+    for known in body.acknowledge.iter().flatten() {
+        query::id("acknowledge", known)?;
+    }
+    let approval = Approval {
+        digest: body.digest,
+        subject_versions: body.subject_versions,
+        note: body.note,
+    };
+    let decided = gate.approve(&visitor.decider(source(&request, Door::Rest)), &id, approval).await;
+    answer(&gate, &metrics, decided).await
+}
+
+/// Reject an action
+#[utoipa::path(
+    post,
+    path = "/api/v1/actions/{id}/reject",
+    tag = "actions",
+    params(("id" = String, Path, description = "The action's id", format = "uuid")),
+    request_body = RejectBody,
+    responses((status = 200, description = "The action, rejected", body = ActionDetail), Problem),
+    security(("api_token" = []))
+)]
+pub async fn reject(
+    request: HttpRequest,
+    payload: web::Payload,
+    visitor: Visitor,
+    gate: web::Data<Gate>,
+    metrics: web::Data<Metrics>,
+) -> Result<HttpResponse, Problem> {
+    query::none(&request)?;
+    let id = path_id(&request)?;
+    let body: RejectBody = body::read(&request, payload, &REJECT).await?;
+    let rejection = Rejection {
+        digest: body.digest,
+        reason: body.reason,
+    };
+    let decided = gate.reject(&visitor.decider(source(&request, Door::Rest)), &id, rejection).await;
+    answer(&gate, &metrics, decided).await
+}
+
+/// Counts the decision and answers with the action as it stands after it.
+async fn answer(gate: &Gate, metrics: &Metrics, decided: Decided<Action>) -> Result<HttpResponse, Problem> {
+    match decided.map_err(Error::into_denial) {
+        Ok(action) => {
+            metrics.decision(action.status.as_str());
+            Ok(ok(&ActionDetail::from(gate.detail(&action.id).await?)))
+        }
+        Err(denial) => {
+            metrics.decision(denial.code.as_str());
+            Err(denial.into())
+        }
+    }
+}

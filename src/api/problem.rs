@@ -1,0 +1,173 @@
+//! Problem documents (RFC 9457): the form of everything that goes wrong.
+
+use actix_web::{
+    HttpRequest, HttpResponse, ResponseError,
+    http::{StatusCode, header},
+};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::openapi::CodeName;
+use crate::{
+    error::{Code, Denial, Error, Winner},
+    http,
+    workflow::view::rfc3339,
+};
+
+pub(super) const MEDIA_TYPE: &str = "application/problem+json";
+const CHALLENGE: &str = r#"Bearer realm="countersign""#;
+
+/// A problem document (RFC 9457).
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Problem {
+    /// A URI that stands for the code.
+    r#type: String,
+    /// What the code means.
+    title: &'static str,
+    /// The HTTP status.
+    status: u16,
+    /// What happened and what to do now.
+    detail: String,
+    /// What programs match on.
+    #[schema(value_type = CodeName)]
+    code: &'static str,
+    /// The member or parameter at fault.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    field: Option<String>,
+    /// The business rule that refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule: Option<String>,
+    /// Seconds to wait before the same call can succeed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_after_seconds: Option<u64>,
+    /// With `already_decided`: the decision that came first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    winner: Option<First>,
+    /// The methods that the address takes, when the request's was none of them.
+    #[serde(skip)]
+    allow: Option<String>,
+}
+
+/// The decision that came first.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct First {
+    /// The status the action has now.
+    status: &'static str,
+    /// The person's e-mail address or the agent's name; left out when the action expired.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<String>,
+    /// RFC 3339, UTC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<String>,
+}
+
+/// How the rows of this door say no.
+pub fn refuse(_: &HttpRequest, denial: Denial) -> HttpResponse {
+    Problem::from(denial).error_response()
+}
+
+/// The answer at an address that is in no row.
+pub fn unlisted() -> Problem {
+    Denial::new(Code::NotFound, "There is nothing at this address. /api/openapi.json lists what there is.")
+        .into()
+}
+
+/// The answer to a method that the address doesn't take.
+pub fn wrong_method(allowed: &str) -> Problem {
+    let denial = Denial::new(Code::InvalidParams, format!("This address takes {allowed}."));
+    Problem {
+        allow: Some(allowed.to_owned()),
+        ..Problem::with_status(http::WRONG_METHOD, denial)
+    }
+}
+
+impl Problem {
+    /// A denial whose status says more than its code does.
+    pub(super) fn with_status(status: u16, denial: Denial) -> Self {
+        Self {
+            status,
+            ..denial.into()
+        }
+    }
+}
+
+impl From<Denial> for Problem {
+    fn from(denial: Denial) -> Self {
+        Self {
+            r#type: format!("urn:countersign:problem:{}", denial.code.as_str()),
+            title: title(denial.code),
+            status: http::status(denial.code),
+            detail: denial.message,
+            code: denial.code.as_str(),
+            field: denial.field.filter(|field| !field.is_empty()),
+            rule: denial.rule,
+            retry_after_seconds: denial.retry_after_seconds,
+            winner: denial.winner.map(|winner| First::from(*winner)),
+            allow: None,
+        }
+    }
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        error.into_denial().into()
+    }
+}
+
+impl From<Winner> for First {
+    fn from(winner: Winner) -> Self {
+        Self {
+            status: winner.status,
+            by: winner.by,
+            at: winner.at.map(rfc3339),
+        }
+    }
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.code, self.detail)
+    }
+}
+
+impl ResponseError for Problem {
+    fn status_code(&self) -> StatusCode {
+        StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
+    fn error_response(&self) -> HttpResponse {
+        let mut response = HttpResponse::build(self.status_code());
+        response.insert_header((header::CACHE_CONTROL, "no-store"));
+        if self.code == Code::Unauthenticated.as_str() {
+            response.insert_header((header::WWW_AUTHENTICATE, CHALLENGE));
+        }
+        if let Some(seconds) = self.retry_after_seconds {
+            response.insert_header((header::RETRY_AFTER, seconds.to_string()));
+        }
+        if let Some(methods) = &self.allow {
+            response.insert_header((header::ALLOW, methods.clone()));
+        }
+        response.content_type(MEDIA_TYPE).body(crate::kinds::canonical::canonical(self))
+    }
+}
+
+fn title(code: Code) -> &'static str {
+    match code {
+        Code::InvalidParams => "The request is not in the form it has to be",
+        Code::NotFound => "There is no such thing",
+        Code::ScopeMissing => "The agent lacks a scope",
+        Code::RateLimited => "Too many requests",
+        Code::Paused => "An owner has paused this",
+        Code::IdempotencyKeyRequired => "An idempotency key is required",
+        Code::IdempotencyKeyReused => "The idempotency key names another write",
+        Code::RuleRefused => "A business rule refused",
+        Code::Unavailable => "The database is unavailable",
+        Code::Internal => "Something went wrong inside Countersign",
+        Code::Unauthenticated => "Not signed in",
+        Code::Forbidden => "The role does not allow this",
+        Code::DigestMismatch => "The decision names another content",
+        Code::SubjectChanged => "The record has changed",
+        Code::RelatedActions => "There are related actions",
+        Code::AlreadyDecided => "Already decided",
+    }
+}
