@@ -136,6 +136,10 @@ fn plain(schema: &mut Value) {
             object.remove(noise);
         }
     }
+    // What a map's schema says of its members; it says nothing, and some clients choke on a boolean as a schema.
+    if object.get("additionalProperties") == Some(&Value::Bool(true)) {
+        object.remove("additionalProperties");
+    }
     let rust_only = |format: &Value| {
         format.as_str().is_some_and(|text| text.starts_with("int") || text.starts_with("uint"))
     };

@@ -29,5 +29,6 @@ mod api;
 mod harness;
 mod health;
 mod mcp;
+mod mcp_http;
 mod migrations;
 mod support;

@@ -1,6 +1,6 @@
 //! An agent, as it meets the MCP door: plain JSON-RPC over HTTP, so that a test can also send what no library would.
 
-use reqwest::StatusCode;
+use reqwest::{RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 
 /// An agent and its key. Clones share nothing but that, as two processes of one agent would.
@@ -48,13 +48,17 @@ impl Agent {
 
     /// Any body at all, as it is.
     pub async fn post(&self, body: String) -> (StatusCode, String) {
-        let request = self.http.post(&self.endpoint).bearer_auth(&self.key).body(body);
-        let request = request
-            .header("content-type", "application/json")
-            .header("accept", "application/json, text/event-stream")
-            .header("mcp-protocol-version", "2025-06-18");
+        let request = self.request().header("mcp-protocol-version", "2025-06-18").body(body);
         let response = request.send().await.unwrap();
         (response.status(), response.text().await.unwrap())
+    }
+
+    /// A request with the key and what every MCP client sends, ready for headers and a body.
+    pub fn request(&self) -> RequestBuilder {
+        let request = self.http.post(&self.endpoint).bearer_auth(&self.key);
+        request
+            .header("content-type", "application/json")
+            .header("accept", "application/json, text/event-stream")
     }
 }
 
