@@ -4,6 +4,7 @@
 //! routes, its description for programs in [`openapi`].
 
 pub mod actions;
+pub mod audit;
 mod body;
 pub mod decisions;
 pub mod openapi;

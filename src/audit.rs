@@ -2,6 +2,9 @@
 //!
 //! Events hold ids, digests and amounts. Reasons, params and e-mail addresses stay in rows that retention can prune.
 
+pub mod export;
+pub mod log;
+
 use chrono::{SubsecRound, Timelike};
 use serde_json::{Map, Value, json};
 

@@ -13,11 +13,11 @@ use utoipa::{
 };
 
 use super::{
-    Problem, actions, decisions,
+    Problem, actions, audit, decisions,
     problem::{First, MEDIA_TYPE},
     query,
 };
-use crate::{error::Code, http, store::actions::Status, workflow};
+use crate::{audit::CATEGORIES, error::Code, http, store::actions::Status, workflow};
 
 /// The document.
 #[derive(OpenApi)]
@@ -27,7 +27,7 @@ use crate::{error::Code, http, store::actions::Status, workflow};
         description = "The approval gate for AI agents, for programs that act for a person. Everything that goes wrong is a \
                        problem document (RFC 9457)."
     ),
-    paths(actions::list, actions::show, decisions::approve, decisions::reject, document),
+    paths(actions::list, actions::show, decisions::approve, decisions::reject, audit::list, document),
     components(schemas(Problem, First, CodeName, StatusName, workflow::Page)),
     modifiers(&Security)
 )]
@@ -51,6 +51,9 @@ pub struct CodeName;
 /// Stands for every [`Status`] in the document.
 pub struct StatusName;
 
+/// Stands for every group of events in the document.
+pub struct CategoryName;
+
 impl PartialSchema for CodeName {
     fn schema() -> RefOr<Schema> {
         one_of(Code::ALL.into_iter().map(Code::as_str))
@@ -66,6 +69,14 @@ impl PartialSchema for StatusName {
 }
 
 impl ToSchema for StatusName {}
+
+impl PartialSchema for CategoryName {
+    fn schema() -> RefOr<Schema> {
+        one_of(CATEGORIES.into_iter())
+    }
+}
+
+impl ToSchema for CategoryName {}
 
 impl IntoResponses for Problem {
     /// Every status that a code can have, and those that the door adds.

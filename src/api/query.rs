@@ -63,6 +63,13 @@ impl Query {
         self.text(name).map(|text| id(name, &text)).transpose()
     }
 
+    /// A parameter that is `true` or `false`.
+    pub fn flag(&mut self, name: &str) -> Result<Option<bool>, Denial> {
+        let flag = self.text(name).map(|text| text.parse());
+        flag.transpose()
+            .map_err(|_| Denial::invalid(name, format!("{name} must be true or false.")))
+    }
+
     /// How many rows a page has at most.
     pub fn limit(&mut self) -> Result<i64, Denial> {
         let Some(text) = self.text("limit") else {

@@ -50,6 +50,13 @@ pub fn routes() -> Vec<Route> {
             api::refuse,
             api::decisions::reject,
         ),
+        Route::new(
+            Method::GET,
+            "/api/v1/audit",
+            Access::Token(Permission::Audit),
+            api::refuse,
+            api::audit::list,
+        ),
         // Operators
         Route::new(Method::GET, "/healthz", Access::Anybody, health::refuse, health::alive),
         Route::new(Method::GET, "/readyz", Access::Anybody, health::refuse, health::ready),

@@ -1,6 +1,10 @@
 //! The rows of the audit log. Written through [`crate::audit`] only.
 
-use diesel::{prelude::*, sql_query, sql_types::BigInt};
+use diesel::{
+    prelude::*,
+    sql_query,
+    sql_types::{self, BigInt, Nullable},
+};
 
 use super::schema::audit_events;
 use crate::db::{Conn, QueryResult, Timestamp, settled_events};
@@ -49,7 +53,8 @@ pub struct Filter {
     pub category: Option<String>,
     pub actor_id: Option<String>,
     pub action_id: Option<String>,
-    pub denied: bool,
+    /// Only what was refused, or only what was not.
+    pub denied: Option<bool>,
     /// Only events with a smaller `seq`, that is older ones.
     pub before_seq: Option<i64>,
     pub limit: i64,
@@ -80,8 +85,8 @@ pub fn page(conn: &mut Conn, filter: &Filter) -> QueryResult<Vec<Event>> {
     if let Some(action_id) = &filter.action_id {
         query = query.filter(audit_events::action_id.eq(action_id.clone()));
     }
-    if filter.denied {
-        query = query.filter(audit_events::denied.eq(true));
+    if let Some(denied) = filter.denied {
+        query = query.filter(audit_events::denied.eq(denied));
     }
     if let Some(before) = filter.before_seq {
         query = query.filter(audit_events::seq.lt(before));
@@ -99,11 +104,42 @@ pub fn of_action(conn: &mut Conn, action_id: &str, limit: i64) -> QueryResult<Ve
         .load(conn)
 }
 
-/// The next events after `seq` in order. Stops where an older event could still appear.
-pub fn after(conn: &mut Conn, seq: i64, limit: i64) -> QueryResult<Vec<Event>> {
+/// The next events after `seq` in order, from `since` up to `until`. Stops where an older event could still appear.
+pub fn after(
+    conn: &mut Conn,
+    seq: i64,
+    since: Option<Timestamp>,
+    until: Option<Timestamp>,
+    limit: i64,
+) -> QueryResult<Vec<Event>> {
     let settled = settled_events(conn);
-    sql_query(format!("SELECT * FROM audit_events WHERE seq > $1 AND {settled} ORDER BY seq LIMIT $2"))
-        .bind::<BigInt, _>(seq)
-        .bind::<BigInt, _>(limit)
-        .load(conn)
+    sql_query(format!(
+        "SELECT * FROM audit_events WHERE seq > $1 AND {settled} AND ($2 IS NULL OR at >= $2) \
+         AND ($3 IS NULL OR at < $3) ORDER BY seq LIMIT $4"
+    ))
+    .bind::<BigInt, _>(seq)
+    .bind::<Nullable<sql_types::Timestamp>, _>(since)
+    .bind::<Nullable<sql_types::Timestamp>, _>(until)
+    .bind::<BigInt, _>(limit)
+    .load(conn)
+}
+
+/// Whether there are events after `seq` in that period, settled or not.
+pub fn is_behind(
+    conn: &mut Conn,
+    seq: i64,
+    since: Option<Timestamp>,
+    until: Option<Timestamp>,
+) -> QueryResult<bool> {
+    let mut query = audit_events::table
+        .filter(audit_events::seq.gt(seq))
+        .select(audit_events::seq)
+        .into_boxed();
+    if let Some(since) = since {
+        query = query.filter(audit_events::at.ge(since));
+    }
+    if let Some(until) = until {
+        query = query.filter(audit_events::at.lt(until));
+    }
+    Ok(query.first::<i64>(conn).optional()?.is_some())
 }

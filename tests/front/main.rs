@@ -26,6 +26,7 @@
 //! `COUNTERSIGN_TEST_BACKENDS=sqlite,postgres` and `COUNTERSIGN_TEST_BROWSER=1` do so for a test run by hand.
 
 mod api;
+mod audit_export;
 mod harness;
 mod health;
 mod mcp;

@@ -33,7 +33,7 @@ async fn a_call_beyond_the_scopes_is_in_the_log(app: &TestApp) {
     let refund = json!({ "order_id": "1001", "amount_minor": 1, "currency": "INR", "reason": "Broken" });
     app.reader.call("request_refund", refund).await.code();
     let denied = Filter {
-        denied: true,
+        denied: Some(true),
         limit: 2,
         ..Filter::default()
     };

@@ -1,0 +1,205 @@
+//! The log as a file, in order. The same events give the same bytes, whoever exports them and when.
+//!
+//! Read page by page, so that a long log needs no more memory than a short one, and only as far as no older event can
+//! still appear: transactions under way are waited for, but not for ever.
+
+use std::time::Duration;
+
+use csv::WriterBuilder;
+
+use super::log::Moment;
+use crate::{
+    db::{Db, text_enum},
+    error::{Error, Result},
+    store::events::{self, Event},
+};
+
+/// How many events one read takes.
+const PAGE: i64 = 500;
+/// How long to wait before looking again whether the transactions under way have ended, and how often.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+const LOOKS: u32 = 50;
+
+const COLUMNS: [&str; 11] = [
+    "seq",
+    "at",
+    "category",
+    "event",
+    "actor_kind",
+    "actor_id",
+    "action_id",
+    "subject",
+    "outcome",
+    "denied",
+    "body",
+];
+
+text_enum! {
+    /// The form of the file.
+    pub enum Format {
+        /// One JSON object a line: `seq`, and `body` in the bytes that were stored.
+        Jsonl = "jsonl",
+        /// RFC 4180, with a line of column names. No cell can begin a formula in a spreadsheet.
+        Csv = "csv",
+    }
+}
+
+/// An export under way.
+pub struct Export {
+    db: Db,
+    format: Format,
+    since: Option<Moment>,
+    until: Option<Moment>,
+    /// The last event that was written.
+    seq: i64,
+    part: Part,
+    looks: u32,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    Start,
+    Middle,
+    End,
+    /// Events that are there could not be written, because an older one could still appear.
+    CutShort,
+}
+
+impl Export {
+    /// An export of what happened from `since` up to, and without, `until`.
+    pub fn new(db: &Db, format: Format, since: Option<Moment>, until: Option<Moment>) -> Self {
+        Self {
+            db: db.clone(),
+            format,
+            since,
+            until,
+            seq: 0,
+            part: Part::Start,
+            looks: LOOKS,
+        }
+    }
+
+    /// The next piece of the file; nothing after the last.
+    pub async fn next(&mut self) -> Result<Option<String>> {
+        if matches!(self.part, Part::End | Part::CutShort) {
+            return Ok(None);
+        }
+        let (seq, since, until) =
+            (self.seq, self.since.map(|Moment(at)| at), self.until.map(|Moment(at)| at));
+        let read = self.db.read(move |conn| {
+            let page = events::after(conn, seq, since, until, PAGE)?;
+            let last = page.last().map_or(seq, |last| last.seq);
+            Ok((page, last, events::is_behind(conn, last, since, until)?))
+        });
+        let (page, last, behind) = read.await?;
+        let text = match self.format {
+            Format::Jsonl => page.iter().map(line).collect(),
+            Format::Csv => rows(&page, self.part == Part::Start)?,
+        };
+        self.seq = last;
+        self.part = match behind {
+            false => Part::End,
+            true if !page.is_empty() => Part::Middle,
+            true if self.looks == 0 => Part::CutShort,
+            true => {
+                self.looks -= 1;
+                tokio::time::sleep(LOOK_AGAIN).await;
+                Part::Middle
+            }
+        };
+        Ok(Some(text))
+    }
+
+    /// Whether a transaction that would not end kept events of the period out of the file.
+    pub fn is_cut_short(&self) -> bool {
+        self.part == Part::CutShort
+    }
+}
+
+/// Canonical itself, because its members are in order and its body is.
+fn line(event: &Event) -> String {
+    format!("{{\"body\":{},\"seq\":{}}}\n", event.body, event.seq)
+}
+
+fn rows(events: &[Event], with_names: bool) -> Result<String> {
+    let defect = |error: csv::Error| Error::Internal(Box::new(error));
+    let mut file = WriterBuilder::new().from_writer(Vec::new());
+    if with_names {
+        file.write_record(COLUMNS).map_err(defect)?;
+    }
+    for event in events {
+        let at = event.at.and_utc().to_rfc3339_opts(chrono::SecondsFormat::Micros, true);
+        let (seq, denied) = (event.seq.to_string(), event.denied.to_string());
+        let optional = |text: &'_ Option<String>| text.clone().unwrap_or_default();
+        let (actor, action, subject) =
+            (optional(&event.actor_id), optional(&event.action_id), optional(&event.subject));
+        let row = [
+            &seq,
+            &at,
+            &event.category,
+            &event.event,
+            &event.actor_kind,
+            &actor,
+            &action,
+            &subject,
+            &event.outcome,
+            &denied,
+            &event.body,
+        ];
+        file.write_record(row.map(|cell| inert(cell))).map_err(defect)?;
+    }
+    let bytes = file.into_inner().map_err(|error| Error::Internal(Box::new(error.into_error())))?;
+    String::from_utf8(bytes).map_err(|error| Error::Internal(Box::new(error)))
+}
+
+/// A cell that a spreadsheet takes for text.
+fn inert(cell: &str) -> String {
+    if cell.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']) {
+        format!("'{cell}")
+    } else {
+        cell.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::db::Timestamp;
+
+    fn event(seq: i64, subject: &str) -> Event {
+        Event {
+            seq,
+            id: "01990000-0000-7000-8000-000000000001".to_owned(),
+            at: Timestamp::default(),
+            category: "tools".to_owned(),
+            event: "tool_call".to_owned(),
+            actor_kind: "stranger".to_owned(),
+            actor_id: None,
+            action_id: None,
+            subject: Some(subject.to_owned()),
+            outcome: "ok".to_owned(),
+            denied: false,
+            body: r#"{"a":"x,\"y\""}"#.to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_line_holds_the_stored_bytes_and_is_canonical() {
+        let line = line(&event(7, "order:#1001"));
+        assert_eq!(line, "{\"body\":{\"a\":\"x,\\\"y\\\"\"},\"seq\":7}\n");
+        let parsed: serde_json::Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(crate::kinds::canonical::canonical(&parsed) + "\n", line);
+    }
+
+    #[test]
+    fn no_cell_begins_a_formula() {
+        let dangerous = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1"];
+        let events: Vec<_> = dangerous.iter().map(|text| event(1, text)).collect();
+        let file = rows(&events, true).unwrap();
+        let mut reader = csv::Reader::from_reader(file.as_bytes());
+        assert_eq!(reader.headers().unwrap().iter().collect::<Vec<_>>(), COLUMNS);
+        let subjects: Vec<_> = reader.records().map(|row| row.unwrap()[7].to_owned()).collect();
+        assert_eq!(subjects, dangerous.map(|text| format!("'{text}")));
+        assert_eq!(rows(&[], false).unwrap(), "");
+    }
+}

@@ -1,0 +1,158 @@
+//! Reading the log: a page of it, newest first, with the names of those who acted.
+
+use std::{collections::BTreeMap, str::FromStr};
+
+use chrono::{DateTime, NaiveDate, NaiveTime};
+
+use super::CATEGORIES;
+use crate::{
+    db::{Conn, Db, QueryResult, Timestamp},
+    error::{Denial, Result},
+    store::{
+        agents,
+        events::{self, Event, Filter},
+        people,
+    },
+};
+
+/// Which events a page shows.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    pub since: Option<Moment>,
+    /// Up to it, and without it.
+    pub until: Option<Moment>,
+    /// One of [`CATEGORIES`].
+    pub category: Option<String>,
+    /// A person's e-mail address, an agent's name, or the id of either.
+    pub actor: Option<String>,
+    pub action_id: Option<String>,
+    /// Only what was refused, or only what was not.
+    pub denied: Option<bool>,
+    /// `next_cursor` of the page before.
+    pub cursor: Option<i64>,
+    /// How many at most.
+    pub limit: i64,
+}
+
+/// A page of the log.
+#[derive(Debug, Clone)]
+pub struct Page {
+    pub events: Vec<Logged>,
+    /// Asks for the next page; nothing on the last.
+    pub next_cursor: Option<i64>,
+}
+
+/// An event with the name of who acted.
+#[derive(Debug, Clone)]
+pub struct Logged {
+    pub event: Event,
+    /// The e-mail address or the agent's name as it is today; nothing for strangers and the system.
+    pub who: Option<String>,
+}
+
+/// A point in time as people write it: `2026-01-31`, which is midnight in UTC, or RFC 3339.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moment(pub Timestamp);
+
+impl FromStr for Moment {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if let Ok(day) = NaiveDate::parse_from_str(text, "%Y-%m-%d") {
+            return Ok(Self(day.and_time(NaiveTime::MIN)));
+        }
+        DateTime::parse_from_rfc3339(text)
+            .map(|moment| Self(moment.naive_utc()))
+            .map_err(|_| "must be a day such as 2026-01-31 or a time such as 2026-01-31T09:30:00Z")
+    }
+}
+
+/// A page of the log, newest first.
+///
+/// # Errors
+/// `invalid_params` for a category or an actor that doesn't exist.
+pub async fn page(db: &Db, wanted: Wanted) -> Result<Page> {
+    if wanted.category.as_ref().is_some_and(|category| !CATEGORIES.contains(&category.as_str())) {
+        let message = format!("category must be one of {}.", CATEGORIES.join(", "));
+        return Err(Denial::invalid("category", message).into());
+    }
+    let page = db.read(move |conn| {
+        let actor_id = match &wanted.actor {
+            Some(actor) => match actor_named(conn, actor)? {
+                Some(id) => Some(id),
+                None => return Ok(Err(Denial::invalid("actor", "There is no such person or agent."))),
+            },
+            None => None,
+        };
+        let filter = Filter {
+            since: wanted.since.map(|Moment(at)| at),
+            until: wanted.until.map(|Moment(at)| at),
+            category: wanted.category.clone(),
+            actor_id,
+            action_id: wanted.action_id.clone(),
+            denied: wanted.denied,
+            before_seq: wanted.cursor,
+            // One more than asked for tells whether there is a next page.
+            limit: wanted.limit + 1,
+        };
+        let mut found = events::page(conn, &filter)?;
+        let asked = usize::try_from(wanted.limit).unwrap_or_default();
+        let more = found.len() > asked;
+        found.truncate(asked);
+        let next_cursor = found.last().filter(|_| more).map(|last| last.seq);
+        let events = with_names(conn, found)?;
+        Ok(Ok(Page { events, next_cursor }))
+    });
+    Ok(page.await??)
+}
+
+fn actor_named(conn: &mut Conn, name: &str) -> QueryResult<Option<String>> {
+    if let Some(person) = people::by_email(conn, &name.to_lowercase())? {
+        return Ok(Some(person.id));
+    }
+    if let Some(agent) = agents::by_name(conn, name)? {
+        return Ok(Some(agent.id));
+    }
+    Ok(name_of(conn, name)?.map(|_| name.to_owned()))
+}
+
+fn with_names(conn: &mut Conn, found: Vec<Event>) -> QueryResult<Vec<Logged>> {
+    let mut names = BTreeMap::new();
+    let mut logged = Vec::with_capacity(found.len());
+    for event in found {
+        let who = match &event.actor_id {
+            Some(id) if names.contains_key(id) => names.get(id).cloned().flatten(),
+            Some(id) => {
+                let name = name_of(conn, id)?;
+                names.insert(id.clone(), name.clone());
+                name
+            }
+            None => None,
+        };
+        logged.push(Logged { event, who });
+    }
+    Ok(logged)
+}
+
+fn name_of(conn: &mut Conn, id: &str) -> QueryResult<Option<String>> {
+    if let Some(agent) = agents::find(conn, id)? {
+        return Ok(Some(agent.name));
+    }
+    Ok(people::find(conn, id)?.map(|person| person.email))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_is_a_day_or_a_time() {
+        let at = |text: &str| text.parse::<Moment>().map(|Moment(at)| at.to_string());
+        assert_eq!(at("2026-01-31").unwrap(), "2026-01-31 00:00:00");
+        assert_eq!(at("2026-01-31T09:30:00Z").unwrap(), "2026-01-31 09:30:00");
+        assert_eq!(at("2026-01-31T09:30:00.5+02:00").unwrap(), "2026-01-31 07:30:00.500");
+        for wrong in ["", "yesterday", "2026-02-30", "2026-01-31T09:30:00", "1769850000"] {
+            assert!(at(wrong).is_err(), "{wrong}");
+        }
+    }
+}
