@@ -15,10 +15,11 @@ use fantoccini::{Client, ClientBuilder, Locator};
 use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
 
-use super::settings;
 use super::tether::Tether;
+use super::{Person, settings};
 
 const PATIENCE: Duration = Duration::from_secs(10);
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// Whether this run covers the browser. If not, says so.
 pub fn is_selected() -> bool {
@@ -89,6 +90,21 @@ impl Browser {
         self.client.goto(&format!("{}{path}", self.site)).await.unwrap();
     }
 
+    /// Signs in, and waits for the page that comes after.
+    pub async fn sign_in(&self, person: &Person) {
+        self.goto("/login").await;
+        self.fill("email", &person.email).await;
+        self.fill("password", &person.password).await;
+        self.click("Sign in").await;
+        let begun = Instant::now();
+        while self.path().await.starts_with("/login") {
+            if begun.elapsed() > PATIENCE {
+                self.give_up("page after signing in").await;
+            }
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    }
+
     /// The current page's path, with its query.
     pub async fn path(&self) -> String {
         let url = self.client.current_url().await.unwrap();
@@ -146,7 +162,7 @@ impl Browser {
             if begun.elapsed() > PATIENCE {
                 self.give_up(text).await;
             }
-            tokio::time::sleep(Duration::from_millis(20)).await;
+            tokio::time::sleep(LOOK_AGAIN).await;
         }
     }
 
@@ -198,7 +214,7 @@ impl Browser {
             if begun.elapsed() > PATIENCE {
                 self.give_up(name).await;
             }
-            tokio::time::sleep(Duration::from_millis(20)).await;
+            tokio::time::sleep(LOOK_AGAIN).await;
         }
     }
 
