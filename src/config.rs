@@ -10,7 +10,9 @@ use std::{
 use clap::Args;
 use ipnet::IpNet;
 
-pub use units::{Lifetime, LogStyle, PublicUrl, Rate, TrustedProxies, Windows};
+pub use units::{Lifetime, LogStyle, PublicUrl, TrustedProxies, Windows};
+
+pub use crate::gateway::Rate;
 
 use crate::{
     auth::Secret,
@@ -118,10 +120,10 @@ impl Config {
     /// # Errors
     /// `Setup` when it is short, looks like an example, or is missing on Postgres.
     pub fn open_secret(&self) -> Result<Secret> {
-        match (&self.secret, &self.database_url) {
+        match (&self.secret, self.database_url.file()) {
             (Some(secret), _) => Secret::new(secret),
-            (None, DatabaseUrl::Sqlite(path)) => Secret::beside(&secret_path(path)),
-            (None, DatabaseUrl::Postgres(_)) => Err(Error::Setup(
+            (None, Some(path)) => Secret::beside(&secret_path(path)),
+            (None, None) => Err(Error::Setup(
                 "COUNTERSIGN_SECRET is missing. On Postgres every process needs the same one; make it with \
                  `openssl rand -hex 32`."
                     .to_owned(),

@@ -3,8 +3,6 @@
 //! A business rule that says no is not in here: a refusal is a value (see [`crate::kinds::Refusal`]) and commits
 //! with the event that records it.
 
-use crate::db::Timestamp;
-
 type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 /// Why a call has no answer of the kind it asked for.
@@ -48,7 +46,7 @@ pub struct Winner {
     /// The person's e-mail address or the agent's name; nobody when it expired.
     pub by: Option<String>,
     /// When, in UTC.
-    pub at: Option<Timestamp>,
+    pub at: Option<chrono::NaiveDateTime>,
 }
 
 /// The codes of the public interface.

@@ -5,6 +5,7 @@
 
 mod limits;
 mod own;
+mod rate;
 mod reads;
 mod tools;
 
@@ -13,6 +14,7 @@ use std::{sync::Arc, time::Instant};
 use serde_json::{Value, json};
 
 pub use limits::AgentLimits;
+pub use rate::Rate;
 pub use tools::Tool;
 
 use crate::{

@@ -202,10 +202,13 @@ async fn check_form(request: &mut ServiceRequest, expected: Option<&str>) -> Res
     Err(Denial::new(Code::Forbidden, "This form is out of date. Open the page again and repeat it.").into())
 }
 
-/// The token of an `Authorization: Bearer` header.
+/// The token of the one `Authorization: Bearer` header. Two of them could mean one thing here and another to a proxy.
 pub fn bearer(request: &HttpRequest) -> Option<String> {
-    let value = request.headers().get(header::AUTHORIZATION)?.to_str().ok()?;
-    let (scheme, token) = value.split_once(' ')?;
+    let mut headers = request.headers().get_all(header::AUTHORIZATION);
+    let (Some(header), None) = (headers.next(), headers.next()) else {
+        return None;
+    };
+    let (scheme, token) = header.to_str().ok()?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim().to_owned())
 }
 

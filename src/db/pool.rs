@@ -38,6 +38,16 @@ impl FromStr for DatabaseUrl {
     }
 }
 
+impl DatabaseUrl {
+    /// The database's file, where it is one.
+    pub fn file(&self) -> Option<&std::path::Path> {
+        match self {
+            Self::Sqlite(path) => Some(path),
+            Self::Postgres(_) => None,
+        }
+    }
+}
+
 /// How long a caller waits for a connection before it is told that the database is unavailable.
 const CHECKOUT: Duration = Duration::from_secs(5);
 const SQLITE_READERS: u32 = 4;

@@ -6,10 +6,8 @@ use governor::{
     clock::{Clock, DefaultClock},
 };
 
-use crate::{
-    config::Rate,
-    error::{Code, Denial},
-};
+use super::Rate;
+use crate::error::{Code, Denial};
 
 /// How much looser the bucket for repeated requests is than the one for new ones.
 const FLOOD_FACTOR: u32 = 10;

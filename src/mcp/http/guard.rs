@@ -15,6 +15,7 @@ use futures_util::StreamExt;
 use super::{Mount, plain};
 use crate::{
     audit::{Door, Source},
+    auth::guard::bearer,
     error::{Code, Denial, Error as Trouble},
     gateway::{Caller, error_body},
     mcp::LARGEST_MESSAGE,
@@ -52,25 +53,14 @@ pub async fn guard(
 }
 
 async fn caller(mount: &Mount, request: &ServiceRequest) -> Result<Caller, Denial> {
-    let Some(key) = bearer(request) else {
+    let Some(key) = bearer(request.request()).filter(|key| !key.is_empty()) else {
         return Err(Denial::new(Code::Unauthenticated, "Send the agent key as `Authorization: Bearer KEY`."));
     };
     let source = Source {
         door: Door::Http,
         address: (mount.address)(request.request()),
     };
-    mount.gateway.authenticate(key, &source).await.map_err(Trouble::into_denial)
-}
-
-/// The key of the one `Authorization` header. Two of them could mean one thing here and another to a proxy.
-fn bearer(request: &ServiceRequest) -> Option<&str> {
-    let mut headers = request.headers().get_all(header::AUTHORIZATION);
-    let (Some(header), None) = (headers.next(), headers.next()) else {
-        return None;
-    };
-    let (scheme, key) = header.to_str().ok()?.split_once(' ')?;
-    let key = key.trim();
-    (scheme.eq_ignore_ascii_case("bearer") && !key.is_empty()).then_some(key)
+    mount.gateway.authenticate(&key, &source).await.map_err(Trouble::into_denial)
 }
 
 fn turned_away(denial: &Denial) -> HttpResponse {
