@@ -2,11 +2,20 @@
 //!
 //! The gate knows none of this; the shop registers itself with [`register`].
 
+pub mod check_stock;
 pub mod get_order;
+pub mod list_products;
 pub mod money;
+pub mod order_cancellation;
+mod order_record;
+mod page;
 mod reference;
 pub mod refund;
+pub mod search_orders;
+pub mod stock_adjustment;
 pub mod tables;
+#[cfg(test)]
+mod testing;
 
 use crate::kinds::Registry;
 
@@ -18,6 +27,15 @@ pub struct Limits {
 }
 
 /// Adds the shop's read tools and kinds, in the order agents see them.
-pub fn register(registry: Registry, _limits: Limits) -> Registry {
-    registry.read(get_order::GetOrder).kind(refund::Refund)
+pub fn register(registry: Registry, limits: Limits) -> Registry {
+    registry
+        .read(get_order::GetOrder)
+        .read(search_orders::SearchOrders)
+        .read(list_products::ListProducts)
+        .read(check_stock::CheckStock::default())
+        .kind(order_cancellation::OrderCancellation)
+        .kind(refund::Refund)
+        .kind(stock_adjustment::StockAdjustment {
+            max_delta: limits.max_stock_delta,
+        })
 }

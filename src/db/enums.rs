@@ -1,6 +1,6 @@
 //! Enums that are text in the database.
 
-/// Declares an enum with one text form, used by the database, by JSON and by people.
+/// Declares an enum with one text form, used by the database, by JSON and its schemas, and by people.
 macro_rules! text_enum {
     ($(#[$meta:meta])* $vis:vis enum $name:ident { $($(#[$doc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
         $(#[$meta])*
@@ -32,6 +32,23 @@ macro_rules! text_enum {
                     let known = Self::ALL.iter().map(|value| value.as_str()).collect::<Vec<_>>();
                     format!("must be one of {}", known.join(", "))
                 })
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
+            }
+        }
+
+        impl schemars::JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                let values: Vec<_> = Self::ALL.iter().map(|value| value.as_str()).collect();
+                schemars::json_schema!({ "type": "string", "enum": values })
             }
         }
 

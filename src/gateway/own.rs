@@ -43,7 +43,7 @@ struct GetStatus {
 
 #[derive(Deserialize, JsonSchema)]
 struct List {
-    status: Option<StatusName>,
+    status: Option<Status>,
     #[schemars(length(max = 64))]
     kind: Option<String>,
     #[schemars(range(min = 1, max = 50))]
@@ -51,20 +51,6 @@ struct List {
     /// next_cursor of the page before.
     #[schemars(length(max = 64))]
     cursor: Option<String>,
-}
-
-/// The statuses as a schema knows them.
-#[derive(Deserialize, JsonSchema, Clone, Copy)]
-#[serde(rename_all = "lowercase")]
-enum StatusName {
-    Pending,
-    Executing,
-    Executed,
-    Failed,
-    Rejected,
-    Withdrawn,
-    Expired,
-    Indeterminate,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -79,16 +65,6 @@ struct ListView {
     actions: Vec<ActionView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
-}
-
-/// The error envelope.
-#[derive(Serialize, JsonSchema)]
-pub(super) struct ErrorView {
-    code: String,
-    message: String,
-    retry_after_seconds: Option<i64>,
-    field: Option<String>,
-    rule: Option<String>,
 }
 
 impl Own {
@@ -126,21 +102,6 @@ impl Own {
         match self {
             Self::GetStatus | Self::Withdraw => object_schema::<ActionView>(),
             Self::List => object_schema::<ListView>(),
-        }
-    }
-}
-
-impl From<StatusName> for Status {
-    fn from(name: StatusName) -> Self {
-        match name {
-            StatusName::Pending => Self::Pending,
-            StatusName::Executing => Self::Executing,
-            StatusName::Executed => Self::Executed,
-            StatusName::Failed => Self::Failed,
-            StatusName::Rejected => Self::Rejected,
-            StatusName::Withdrawn => Self::Withdrawn,
-            StatusName::Expired => Self::Expired,
-            StatusName::Indeterminate => Self::Indeterminate,
         }
     }
 }
@@ -222,7 +183,7 @@ impl Gateway {
         }
         let limit = list.limit.unwrap_or(DEFAULT_LIMIT);
         let filter = Filter {
-            status: list.status.map(Status::from),
+            status: list.status,
             kind: list.kind,
             agent_id: Some(caller.agent_id.clone()),
             before_id: list.cursor,

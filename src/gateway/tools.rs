@@ -2,10 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{
-    Target,
-    own::{self, Own},
-};
+use super::{Target, own::Own};
 use crate::{
     error::Denial,
     kinds::{JsonObject, KindSpec, Registry, Shape, schema::object_schema},
@@ -132,7 +129,7 @@ fn request_shape(spec: &KindSpec) -> Shape {
         "idempotency_key".to_owned(),
         json!({
             "type": "string", "minLength": 1, "maxLength": KEY_CHARS, "pattern": "^[ -~]+$",
-            "description": "Optional name of this one write; the same on every retry. Only to repeat a finished write on purpose, use a new one.",
+            "description": "Optional name of this one write: the same on every retry, a new one only to do it once more on purpose.",
         }),
     );
     spec.shape.with(properties, &["reason"])
@@ -152,7 +149,7 @@ fn tool(
         title: title.to_owned(),
         description: description.to_owned(),
         input_schema: shape.schema().clone(),
-        output_schema: or_error(output),
+        output_schema: or_error(&output),
         read_only,
         destructive,
         // A repeated request joins or replays the first, and everything else changes nothing.
@@ -161,29 +158,24 @@ fn tool(
     }
 }
 
-/// The flat union of an answer and the error envelope: clients that validate must accept both.
-fn or_error(mut schema: JsonObject) -> JsonObject {
-    schema.remove("required");
-    schema.insert("type".to_owned(), json!("object"));
-    if let Some(properties) = schema.entry("properties").or_insert_with(|| json!({})).as_object_mut() {
-        properties.insert("error".to_owned(), Value::Object(object_schema::<own::ErrorView>()));
+/// The flat union of an answer and the error envelope: clients that validate must accept both. Only the outermost members,
+/// because the whole tool list has to stay small; answers explain the rest themselves.
+fn or_error(answer: &JsonObject) -> JsonObject {
+    let mut properties = JsonObject::new();
+    for (name, schema) in answer.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        properties.insert(name.clone(), outermost(schema));
     }
-    strip_descriptions(&mut schema);
+    properties.insert("error".to_owned(), json!({ "type": "object" }));
+    let mut schema = JsonObject::new();
+    schema.insert("type".to_owned(), json!("object"));
+    schema.insert("properties".to_owned(), Value::Object(properties));
     schema
 }
 
-/// The tool list has to stay small; answers explain themselves.
-fn strip_descriptions(schema: &mut JsonObject) {
-    if schema.get("description").is_some_and(Value::is_string) {
-        schema.remove("description");
-    }
-    for (_, member) in schema.iter_mut() {
-        match member {
-            Value::Object(object) => strip_descriptions(object),
-            Value::Array(items) => {
-                items.iter_mut().filter_map(Value::as_object_mut).for_each(strip_descriptions);
-            }
-            _ => {}
-        }
+fn outermost(schema: &Value) -> Value {
+    match schema.get("type").and_then(Value::as_str) {
+        Some("array") => json!({ "type": "array", "items": { "type": "object" } }),
+        Some(one) => json!({ "type": one }),
+        None => json!({}),
     }
 }

@@ -8,10 +8,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    money, reference,
+    money,
+    order_record::{OrderFacts, OrderRecord},
+    reference,
     tables::{
         effects::{self, RefundRow},
-        orders::{self, FinancialStatus, Line, Order},
+        orders::{self, FinancialStatus, Order},
     },
 };
 use crate::{
@@ -46,24 +48,10 @@ pub struct Params {
     currency: String,
 }
 
-/// The order with what an approver wants to know of it.
-pub struct Record {
-    order: Order,
-    lines: Vec<Line>,
-    refunds: Vec<RefundRow>,
-    customer_orders: i64,
-}
-
 #[derive(Template)]
 #[template(path = "kinds/refund.html")]
-struct Facts<'a> {
-    order: &'a Order,
-    number: &'a str,
-    lines: &'a [Line],
-    placed: String,
-    total: String,
-    refunds: Vec<String>,
-    customer_orders: i64,
+struct Shown<'a> {
+    facts: OrderFacts<'a>,
 }
 
 impl ActionKind for Refund {
@@ -71,14 +59,14 @@ impl ActionKind for Refund {
     const VERSION: i32 = 1;
     const SCOPE: &'static str = "orders:write";
     const TITLE: &'static str = "Refund";
-    const DESCRIPTION: &'static str = "Asks for a refund on an order. It queues a request; nothing has happened until a person \
-         approves. Afterwards ask a person to open review_url, or call get_action_status. To retry, send the same call again.";
+    const DESCRIPTION: &'static str = "Asks for a refund on an order. It only queues a request: nothing has happened until a person approves. Then \
+         ask a person to open review_url, or call get_action_status. To retry, send the same call again.";
     const RETRY_WINDOW: Duration = Duration::from_secs(24 * 60 * 60);
     const DESTRUCTIVE: bool = true;
 
     type Arguments = Arguments;
     type Params = Params;
-    type Record = Record;
+    type Record = OrderRecord;
 
     fn resolve(&self, conn: &mut Conn, arguments: Arguments) -> QueryResult<Result<Params, Denial>> {
         if money::exponent(&arguments.currency).is_none() {
@@ -92,23 +80,15 @@ impl ActionKind for Refund {
         }))
     }
 
-    fn load(&self, conn: &mut Conn, params: &Params, lock: Lock) -> QueryResult<Option<Record>> {
-        let Some(order) = orders::by_name(conn, &params.order_id, lock)? else {
-            return Ok(None);
-        };
-        Ok(Some(Record {
-            lines: orders::lines(conn, &order.id)?,
-            refunds: effects::refunds_of(conn, &order.id)?,
-            customer_orders: orders::count_of(conn, &order.email)?,
-            order,
-        }))
+    fn load(&self, conn: &mut Conn, params: &Params, lock: Lock) -> QueryResult<Option<OrderRecord>> {
+        OrderRecord::load(conn, &params.order_id, lock)
     }
 
-    fn versions(&self, record: &Record) -> Versions {
+    fn versions(&self, record: &OrderRecord) -> Versions {
         Versions::from([(record.order.subject(), record.order.version)])
     }
 
-    fn check(&self, params: &Params, record: &Record) -> Result<(), Refusal> {
+    fn check(&self, params: &Params, record: &OrderRecord) -> Result<(), Refusal> {
         let order = &record.order;
         if !matches!(order.financial_status, FinancialStatus::Paid | FinancialStatus::PartiallyRefunded) {
             let message = format!(
@@ -133,7 +113,7 @@ impl ActionKind for Refund {
         Ok(())
     }
 
-    fn wording(&self, params: &Params, _: &Record) -> Wording {
+    fn wording(&self, params: &Params, _: &OrderRecord) -> Wording {
         let figure = money::text(params.amount_minor, &params.currency);
         Wording {
             summary: format!("Refund {figure} on order {}", params.order_id),
@@ -142,9 +122,9 @@ impl ActionKind for Refund {
         }
     }
 
-    fn preview(&self, params: &Params, record: &Record) -> Preview {
+    fn preview(&self, params: &Params, record: &OrderRecord) -> Preview {
         let order = &record.order;
-        let price = |minor| money::text(minor, &order.currency);
+        let price = |minor| record.price(minor);
         // Saturating, for a preview of what the rules refuse anyway.
         let refunded = order.refunded_minor.saturating_add(params.amount_minor);
         let left = order.total_minor.saturating_sub(refunded);
@@ -158,24 +138,12 @@ impl ActionKind for Refund {
             ),
             Change::same("Stock", "unchanged"),
         ];
-        let facts = Facts {
-            order,
-            number: order.name.trim_start_matches('#'),
-            lines: &record.lines,
-            placed: order.created_at.format("%-d %b %Y, %H:%M UTC").to_string(),
-            total: price(order.total_minor),
-            refunds: record
-                .refunds
-                .iter()
-                .map(|refund| {
-                    format!("{} on {}", price(refund.amount_minor), refund.refunded_at.format("%-d %b %Y"))
-                })
-                .collect(),
-            customer_orders: record.customer_orders,
+        let shown = Shown {
+            facts: record.facts(),
         };
         Preview {
             changes,
-            facts: facts.render().expect("the template renders"),
+            facts: shown.render().expect("the template renders"),
         }
     }
 
@@ -184,7 +152,7 @@ impl ActionKind for Refund {
         conn: &mut Conn,
         effect: &Effect<'_>,
         params: &Params,
-        record: &Record,
+        record: &OrderRecord,
     ) -> QueryResult<Value> {
         let (order, status) = (&record.order, status_after(&record.order, params));
         let row = RefundRow {
@@ -210,5 +178,57 @@ fn status_after(order: &Order, params: &Params) -> FinancialStatus {
         FinancialStatus::Refunded
     } else {
         FinancialStatus::PartiallyRefunded
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shop::testing::order;
+
+    fn params(amount_minor: i64) -> Params {
+        Params {
+            order_id: "#1044".to_owned(),
+            amount_minor,
+            currency: "INR".to_owned(),
+        }
+    }
+
+    fn rule(params: &Params, record: &OrderRecord) -> Option<&'static str> {
+        Refund.check(params, record).err().map(|refusal| refusal.rule)
+    }
+
+    #[test]
+    fn only_what_was_paid_and_not_returned_goes_back() {
+        let mut record = order();
+        assert_eq!(rule(&params(10_000), &record), None);
+        assert_eq!(rule(&params(10_001), &record), Some("exceeds_refundable"));
+        assert_eq!(rule(&params(i64::MAX), &record), Some("exceeds_refundable"));
+        assert_eq!(rule(&params(0), &record), Some("amount_not_positive"));
+        assert_eq!(rule(&params(-1), &record), Some("amount_not_positive"));
+        record.order.refunded_minor = 9_999;
+        assert_eq!(rule(&params(1), &record), None);
+        assert_eq!(rule(&params(2), &record), Some("exceeds_refundable"));
+    }
+
+    #[test]
+    fn the_order_must_be_paid_and_in_that_currency() {
+        let mut record = order();
+        let euros = Params {
+            currency: "EUR".to_owned(),
+            ..params(1)
+        };
+        assert_eq!(rule(&euros, &record), Some("currency_mismatch"));
+        for status in [FinancialStatus::Pending, FinancialStatus::Refunded, FinancialStatus::Voided] {
+            record.order.financial_status = status;
+            assert_eq!(rule(&params(1), &record), Some("not_refundable"), "{status}");
+        }
+    }
+
+    #[test]
+    fn the_last_of_it_makes_the_order_refunded() {
+        let record = order();
+        let after = |amount| Refund.preview(&params(amount), &record).changes[2].after.clone();
+        assert_eq!((after(9_999), after(10_000)), ("partially_refunded".to_owned(), "refunded".to_owned()));
     }
 }

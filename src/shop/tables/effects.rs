@@ -2,8 +2,14 @@
 
 use diesel::prelude::*;
 
-use super::schema::{order_cancellations, refunds, stock_movements};
-use crate::db::{Conn, QueryResult, Timestamp};
+use super::{
+    products::Product,
+    schema::{order_cancellations, refunds, stock_movements},
+};
+use crate::{
+    db::{Conn, QueryResult, Timestamp},
+    kinds::Effect,
+};
 
 /// Money that went back.
 #[derive(Debug, Clone, Queryable, Selectable, Insertable)]
@@ -37,6 +43,19 @@ pub struct MovementRow {
     pub delta: i64,
     pub stock_after: i64,
     pub moved_at: Timestamp,
+}
+
+impl MovementRow {
+    /// The movement that takes a locked product to `stock_after`.
+    pub fn to(product: &Product, stock_after: i64, effect: &Effect<'_>) -> Self {
+        Self {
+            action_id: effect.action_id.to_owned(),
+            product_id: product.id.clone(),
+            delta: stock_after - product.stock,
+            stock_after,
+            moved_at: effect.at,
+        }
+    }
 }
 
 pub fn insert_refund(conn: &mut Conn, row: &RefundRow) -> QueryResult<()> {
