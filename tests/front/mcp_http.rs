@@ -1,5 +1,6 @@
 //! The agents' door over HTTP, as clients of both protocol eras meet it.
 
+mod answers;
 mod door;
 mod eras;
 mod limits;

@@ -5,6 +5,7 @@ pub mod app;
 pub mod backend;
 pub mod browser;
 pub mod client;
+pub mod contract;
 pub mod person;
 pub mod postgres;
 pub mod races;

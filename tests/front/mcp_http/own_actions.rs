@@ -1,7 +1,8 @@
 //! What an agent can do with its own actions, and only with those.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use countersign::store::people::Role;
 use serde_json::{Value, json};
 
 use crate::support::{Agent, TestApp, backends};
@@ -30,6 +31,24 @@ async fn a_strangers_a_missing_and_a_malformed_action_are_the_same_answer(app: &
         assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:#?}");
     }
     assert_eq!(status(&stranger, &theirs).await, "pending");
+}
+
+backends!(a_wait_ends_with_the_decision);
+async fn a_wait_ends_with_the_decision(app: &TestApp) {
+    let approver = app.person(Role::Approver).await;
+    let id = ask(app, &app.agent, 1).await;
+    let waiting = {
+        let (agent, id) = (app.agent.clone(), id.clone());
+        tokio::spawn(async move {
+            agent.call("get_action_status", json!({ "action_id": id, "wait_seconds": 30 })).await.ok()
+        })
+    };
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert!(!waiting.is_finished());
+    approver.approve(&id).await.ok();
+    let begun = Instant::now();
+    assert_eq!(waiting.await.unwrap()["status"], "executed");
+    assert!(begun.elapsed() < Duration::from_secs(5));
 }
 
 backends!(a_wait_without_a_decision_ends_in_time);
@@ -85,6 +104,21 @@ async fn its_list_is_filtered_by_status_and_kind(app: &TestApp) {
     }
     let refused = app.agent.call("list_actions", json!({ "kind": "transfer" })).await;
     assert_eq!((refused.code(), &refused.body["error"]["field"]), ("invalid_params", &json!("kind")));
+}
+
+backends!(it_withdraws_what_is_pending_and_learns_what_is_not);
+async fn it_withdraws_what_is_pending_and_learns_what_is_not(app: &TestApp) {
+    let (first, second) = (ask(app, &app.agent, 1).await, ask(app, &app.agent, 2).await);
+    for _ in 0..2 {
+        let withdrawn = app.agent.call("withdraw_action", json!({ "action_id": first })).await.ok();
+        assert_eq!(withdrawn["status"], "withdrawn", "also the second time");
+    }
+    let approver = app.person(Role::Approver).await;
+    assert_eq!(approver.approve(&first).await.code(), "already_decided");
+    approver.approve(&second).await.ok();
+    let late = app.agent.call("withdraw_action", json!({ "action_id": second })).await.ok();
+    assert_eq!((&late["status"], &late["decision"]["by"]), (&json!("executed"), &json!(approver.email)));
+    assert_eq!(app.order_now("#1001").await.refunded_minor, 2);
 }
 
 backends!(what_nobody_decided_in_time_is_expired);
