@@ -27,6 +27,7 @@
 
 mod api;
 mod audit_export;
+mod corpus;
 mod harness;
 mod health;
 mod mcp;

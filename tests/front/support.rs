@@ -9,6 +9,7 @@ pub mod contract;
 pub mod person;
 pub mod postgres;
 pub mod races;
+pub mod rows;
 pub mod run;
 pub mod settings;
 pub mod shop;

@@ -1,0 +1,62 @@
+//! What the database holds, counted: a test that says "nothing was stored" looks here.
+
+use std::collections::BTreeMap;
+
+use countersign::db::{Conn, QueryResult};
+use diesel::sql_types::BigInt;
+use diesel::{QueryableByName, RunQueryDsl, sql_query};
+
+use super::TestApp;
+
+/// Figures that grow with every write, each under the name of what it counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rows(BTreeMap<&'static str, i64>);
+
+/// A change to an order or a product raises its version; everything else is a row.
+const FIGURES: [(&str, &str); 10] = [
+    ("actions", "SELECT count(*) AS figure FROM actions"),
+    ("slots", "SELECT count(*) AS figure FROM slots"),
+    ("decisions", "SELECT count(*) AS figure FROM actions WHERE decided_at IS NOT NULL"),
+    ("refunds", "SELECT count(*) AS figure FROM refunds"),
+    ("cancellations", "SELECT count(*) AS figure FROM order_cancellations"),
+    ("movements", "SELECT count(*) AS figure FROM stock_movements"),
+    (
+        "changed orders",
+        "SELECT CAST(coalesce(sum(version - 1), 0) AS BIGINT) AS figure FROM orders",
+    ),
+    (
+        "changed products",
+        "SELECT CAST(coalesce(sum(version - 1), 0) AS BIGINT) AS figure FROM products",
+    ),
+    ("pauses", "SELECT count(*) AS figure FROM pauses"),
+    ("events", "SELECT count(*) AS figure FROM audit_events"),
+];
+
+impl TestApp {
+    /// Counts everything.
+    pub async fn rows(&self) -> Rows {
+        let counted = self.inner.db.read(|conn| {
+            FIGURES
+                .iter()
+                .map(|(name, query)| Ok((*name, figure(conn, query)?)))
+                .collect::<QueryResult<_>>()
+        });
+        Rows(counted.await.unwrap())
+    }
+
+    /// What has grown since, and by how much.
+    pub async fn grown_since(&self, earlier: &Rows) -> Vec<(&'static str, i64)> {
+        let now = self.rows().await;
+        let growth = now.0.iter().map(|(name, figure)| (*name, figure - earlier.0[name]));
+        growth.filter(|(_, by)| *by != 0).collect()
+    }
+}
+
+fn figure(conn: &mut Conn, query: &str) -> QueryResult<i64> {
+    #[derive(QueryableByName)]
+    struct Row {
+        #[diesel(sql_type = BigInt)]
+        figure: i64,
+    }
+    sql_query(query).get_result::<Row>(conn).map(|row| row.figure)
+}
