@@ -28,7 +28,7 @@ use crate::{
     kinds::Registry,
     mcp,
     metrics::Metrics,
-    shop,
+    shop, web as pages,
     workflow::{Gate, Policy, RetryWindows},
 };
 
@@ -157,7 +157,9 @@ fn application(
         .app_data(web::Data::new(app.config.clone()))
         .app_data(web::Data::new(Proxies(app.config.proxies().to_vec())))
         .configure(routes::mount)
+        .configure(pages::configure)
         .service(mcp::http::service(agents_door(app)))
+        .wrap(pages::headers())
         .wrap(middleware::Compress::default())
         .wrap(middleware::from_fn(count))
 }

@@ -4,6 +4,7 @@
 //!
 //! - [`mcp`]: the doors for agents
 //! - [`api`]: REST, the door for people's programs
+//! - [`web`]: the dashboard for people
 //! - [`gateway`]: the one door for agents behind all transports: scopes, limits, tools
 //! - [`auth`]: who is there
 //! - [`workflow`]: request, join, claim, reject, withdraw, expire
@@ -30,4 +31,5 @@ pub mod shop;
 pub mod store;
 pub mod strict;
 pub mod text;
+pub mod web;
 pub mod workflow;

@@ -20,6 +20,12 @@ pub mod filters {
     pub fn inert_line(text: impl std::fmt::Display, _: &dyn Values) -> Result<Safe<String>> {
         Ok(Safe(super::inert_line(&text.to_string())))
     }
+
+    /// The same without markup, where HTML allows none.
+    #[askama::filter_fn]
+    pub fn plain(text: impl std::fmt::Display, _: &dyn Values) -> Result<String> {
+        Ok(super::plain(&text.to_string()))
+    }
 }
 
 /// HTML of a text that nobody here wrote.
@@ -38,7 +44,7 @@ pub fn plain(text: &str) -> String {
     for (c, suspicion) in suspicions(text) {
         match suspicion {
             None => plain.push(c),
-            Some(_) => plain.push_str(&format!("[{}]", code(c))),
+            Some(_) => plain.extend(["[", &code(c), "]"]),
         }
     }
     plain

@@ -1,66 +1,54 @@
 //! The table of routes: mounting and the permission test both read it. A path that is not here answers 404.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, future::ready};
 
 use actix_web::{
-    HttpRequest, HttpResponse, ResponseError,
-    http::{Method, header},
+    HttpRequest, HttpResponse, Resource, ResponseError,
+    http::Method,
     web::{self, ServiceConfig},
 };
 
 use super::health;
 use crate::{
-    api,
-    auth::guard::{Access, Permission, Route},
+    api::{self, actions, audit, decisions, openapi},
+    auth::guard::{
+        Access::{AgentKey, Anybody, Monitoring, SignedIn, Token},
+        Permission::{Audit, Decide, See},
+        Route,
+    },
     mcp,
+    web::{self as pages, account, action, action::decide, assets, login, queue, refuse},
 };
+
+const GET: Method = Method::GET;
+const POST: Method = Method::POST;
 
 /// Every route there is.
 pub fn routes() -> Vec<Route> {
     vec![
         // Agents
-        Route::of_service(Method::POST, mcp::http::PATH, Access::AgentKey),
+        Route::of_service(POST, mcp::http::PATH, AgentKey),
         // Programs of people
-        Route::new(Method::GET, "/api/openapi.json", Access::Anybody, api::refuse, api::openapi::document),
-        Route::new(
-            Method::GET,
-            "/api/v1/actions",
-            Access::Token(Permission::See),
-            api::refuse,
-            api::actions::list,
-        ),
-        Route::new(
-            Method::GET,
-            "/api/v1/actions/{id}",
-            Access::Token(Permission::See),
-            api::refuse,
-            api::actions::show,
-        ),
-        Route::new(
-            Method::POST,
-            "/api/v1/actions/{id}/approve",
-            Access::Token(Permission::Decide),
-            api::refuse,
-            api::decisions::approve,
-        ),
-        Route::new(
-            Method::POST,
-            "/api/v1/actions/{id}/reject",
-            Access::Token(Permission::Decide),
-            api::refuse,
-            api::decisions::reject,
-        ),
-        Route::new(
-            Method::GET,
-            "/api/v1/audit",
-            Access::Token(Permission::Audit),
-            api::refuse,
-            api::audit::list,
-        ),
+        Route::new(GET, "/api/openapi.json", Anybody, api::refuse, openapi::document),
+        Route::new(GET, "/api/v1/actions", Token(See), api::refuse, actions::list),
+        Route::new(GET, "/api/v1/actions/{id}", Token(See), api::refuse, actions::show),
+        Route::new(POST, "/api/v1/actions/{id}/approve", Token(Decide), api::refuse, decisions::approve),
+        Route::new(POST, "/api/v1/actions/{id}/reject", Token(Decide), api::refuse, decisions::reject),
+        Route::new(GET, "/api/v1/audit", Token(Audit), api::refuse, audit::list),
+        // People
+        Route::new(GET, assets::PATH, Anybody, refuse, assets::get),
+        Route::new(GET, "/login", Anybody, refuse, login::form),
+        Route::new(POST, "/login", Anybody, refuse, login::enter),
+        Route::new(POST, "/logout", SignedIn(See), refuse, login::leave),
+        Route::new(GET, "/", SignedIn(See), refuse, queue::page),
+        Route::new(GET, "/actions/{id}", SignedIn(See), refuse, action::page),
+        Route::new(POST, "/actions/{id}/approve", SignedIn(Decide), refuse, decide::approve),
+        Route::new(POST, "/actions/{id}/reject", SignedIn(Decide), refuse, decide::reject),
+        Route::new(GET, "/account", SignedIn(See), refuse, account::page),
         // Operators
-        Route::new(Method::GET, "/healthz", Access::Anybody, health::refuse, health::alive),
-        Route::new(Method::GET, "/readyz", Access::Anybody, health::refuse, health::ready),
-        Route::new(Method::GET, "/metrics", Access::Monitoring, health::refuse, health::metrics),
+        Route::new(GET, "/healthz", Anybody, health::refuse, health::alive),
+        Route::new(GET, "/readyz", Anybody, health::refuse, health::ready),
+        Route::new(GET, "/metrics", Monitoring, health::refuse, health::metrics),
     ]
 }
 
@@ -76,24 +64,24 @@ pub(super) fn mount(config: &mut ServiceConfig) {
             continue;
         }
         let allowed = rows.iter().map(|row| row.method.as_str()).collect::<Vec<_>>().join(", ");
-        let resource = routes.into_iter().fold(web::resource(path), |resource, route| resource.route(route));
+        let resource = routes.into_iter().fold(web::resource(path), Resource::route);
         config.service(
-            resource.default_service(web::to(move |request| wrong_method(request, allowed.clone()))),
+            resource.default_service(web::to(move |request| ready(wrong_method(&request, &allowed)))),
         );
     }
-    config.default_service(web::to(unlisted));
+    config.default_service(web::to(|request| ready(unlisted(&request))));
 }
 
-async fn wrong_method(request: HttpRequest, allowed: String) -> HttpResponse {
+fn wrong_method(request: &HttpRequest, allowed: &str) -> HttpResponse {
     if api::owns(request.path()) {
-        return api::wrong_method(&allowed).error_response();
+        return api::wrong_method(allowed).error_response();
     }
-    HttpResponse::MethodNotAllowed().insert_header((header::ALLOW, allowed)).finish()
+    pages::wrong_method(allowed)
 }
 
-async fn unlisted(request: HttpRequest) -> HttpResponse {
+fn unlisted(request: &HttpRequest) -> HttpResponse {
     if api::owns(request.path()) {
         return api::unlisted().error_response();
     }
-    HttpResponse::NotFound().finish()
+    pages::not_found()
 }

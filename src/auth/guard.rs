@@ -6,6 +6,7 @@ use actix_web::{
     FromRequest, HttpMessage, HttpRequest, HttpResponse,
     body::BoxBody,
     dev::{Payload, ServiceRequest, ServiceResponse},
+    guard,
     http::{Method, header},
     middleware::{Next, from_fn},
     web,
@@ -95,7 +96,8 @@ impl Route {
     {
         let verb = method.clone();
         let make: Make = Box::new(move || {
-            let route = web::method(verb.clone()).to(handler.clone());
+            let route = if verb == Method::GET { get() } else { web::method(verb.clone()) };
+            let route = route.to(handler.clone());
             route.wrap(from_fn(move |request, next| admit(access, refuse, request, next)))
         });
         Self {
@@ -120,6 +122,11 @@ impl Route {
     pub fn mount(&self) -> Option<actix_web::Route> {
         self.make.as_ref().map(|make| make())
     }
+}
+
+/// A `GET` answers `HEAD` too, with the same headers.
+fn get() -> actix_web::Route {
+    web::route().guard(guard::Any(guard::Get()).or(guard::Head()))
 }
 
 /// The networks whose `X-Forwarded-For` counts, as app data.

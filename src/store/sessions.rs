@@ -43,6 +43,16 @@ pub fn hold(conn: &mut Conn, prefix: &str) -> QueryResult<Option<Session>> {
         .optional()
 }
 
+/// A person's sessions that still open something, the newest first.
+pub fn live(conn: &mut Conn, person_id: &str, now: Timestamp) -> QueryResult<Vec<Session>> {
+    sessions::table
+        .filter(sessions::person_id.eq(person_id))
+        .filter(sessions::ended_at.is_null().and(sessions::expires_at.gt(now)))
+        .order((sessions::created_at.desc(), sessions::prefix.asc()))
+        .select(Session::as_select())
+        .load(conn)
+}
+
 /// Ends one session; 0 when it had ended before.
 pub fn end(conn: &mut Conn, prefix: &str, at: Timestamp) -> QueryResult<usize> {
     diesel::update(sessions::table.find(prefix).filter(sessions::ended_at.is_null()))

@@ -168,7 +168,7 @@ mod tests {
             0x1FFFE..=0x1FFFF,
             0xE0000..=0xE01EF,
             0xF0000..=0xF0010,
-            0x10FFFE..=0x10FFFF,
+            0x0010_FFFE..=0x0010_FFFF,
         ];
         for code in ranges.into_iter().flatten() {
             let c = char::from_u32(code).expect("no surrogates here");

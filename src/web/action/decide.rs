@@ -1,0 +1,116 @@
+//! `POST /actions/{id}/approve` and `/reject`.
+
+use actix_htmx::Htmx;
+use actix_web::{
+    FromRequest, HttpRequest, HttpResponse, Responder,
+    dev::Payload,
+    http::StatusCode,
+    web::{Form, Path},
+};
+use serde::Deserialize;
+
+use crate::{
+    audit::Door,
+    auth::{Visitor, guard::source},
+    error::{Code, Result},
+    store::actions::Action,
+    web::{
+        login::see_other,
+        queue::{Choice, Desk},
+        refused::{Refused, status},
+        site::Site,
+    },
+    workflow::{Approval, Rejection},
+};
+
+/// What the form holds: what was shown, and what the person says to it.
+#[derive(Deserialize)]
+pub struct Decision {
+    #[serde(default)]
+    digest: String,
+    /// JSON: each record's version as it was shown.
+    #[serde(default)]
+    subject_versions: String,
+    #[serde(default, alias = "reason")]
+    note: String,
+    /// The queue's filter, to come back to.
+    #[serde(default)]
+    kind: String,
+}
+
+/// Approves exactly what was shown.
+pub async fn approve(
+    request: HttpRequest,
+    site: Site,
+    visitor: Visitor,
+    id: Path<String>,
+    decision: Form<Decision>,
+) -> Result<HttpResponse, Refused> {
+    // Versions that are absent or unreadable were never shown, and equal none: the approver is asked once more.
+    let shown = serde_json::from_str(&decision.subject_versions).unwrap_or_default();
+    let approval = Approval {
+        digest: decision.digest.clone(),
+        subject_versions: Some(shown),
+        note: Some(decision.note.clone()),
+    };
+    let decider = visitor.decider(source(&request, Door::Browser));
+    let decided = site.gate.approve(&decider, &id, approval).await;
+    answer(&request, &site, &visitor, &id, decision.into_inner(), decided).await
+}
+
+/// Rejects what was shown, with a reason for the agent.
+pub async fn reject(
+    request: HttpRequest,
+    site: Site,
+    visitor: Visitor,
+    id: Path<String>,
+    decision: Form<Decision>,
+) -> Result<HttpResponse, Refused> {
+    let rejection = Rejection {
+        digest: decision.digest.clone(),
+        reason: decision.note.clone(),
+    };
+    let decider = visitor.decider(source(&request, Door::Browser));
+    let decided = site.gate.reject(&decider, &id, rejection).await;
+    answer(&request, &site, &visitor, &id, decision.into_inner(), decided).await
+}
+
+/// The action as it stands now. What stood in the way of the decision is said on its page, which asks once more.
+async fn answer(
+    request: &HttpRequest,
+    site: &Site,
+    visitor: &Visitor,
+    id: &str,
+    decision: Decision,
+    decided: Result<Action>,
+) -> Result<HttpResponse, Refused> {
+    let choice = Choice { kind: decision.kind };
+    let denial = match decided {
+        Ok(action) => {
+            site.metrics.decision(action.status.as_str());
+            if !Htmx::from_request(request, &mut Payload::None).await.is_ok_and(|htmx| htmx.is_htmx) {
+                return Ok(see_other(&choice.keep(&format!("/actions/{id}"))));
+            }
+            return Ok(Desk::at(site, visitor, &choice, id).await?.respond_to(request));
+        }
+        Err(error) => error.into_denial(),
+    };
+    site.metrics.decision(denial.code.as_str());
+    let on_its_page = matches!(
+        denial.code,
+        Code::InvalidParams
+            | Code::Paused
+            | Code::DigestMismatch
+            | Code::SubjectChanged
+            | Code::RelatedActions
+            | Code::AlreadyDecided
+    );
+    if !on_its_page {
+        return Err(denial.into());
+    }
+    let code: StatusCode = status(denial.code);
+    let desk = Desk::at(site, visitor, &choice, id).await?.refused(denial, decision.note);
+    let mut response = desk.respond_to(request);
+    *response.status_mut() = code;
+    Ok(response)
+}
