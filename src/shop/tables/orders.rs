@@ -1,6 +1,6 @@
 //! Orders and their lines.
 
-use diesel::{prelude::*, sql_query, sql_types::Text};
+use diesel::{dsl::exists, prelude::*, sql_query, sql_types::Text};
 
 use super::schema::{order_lines, orders};
 use crate::{
@@ -99,6 +99,11 @@ pub fn insert(conn: &mut Conn, order: &Order) -> QueryResult<()> {
 
 pub fn insert_line(conn: &mut Conn, line: &Line) -> QueryResult<()> {
     diesel::insert_into(order_lines::table).values(line).execute(conn).map(|_| ())
+}
+
+/// Whether there is any order.
+pub fn any(conn: &mut Conn) -> QueryResult<bool> {
+    diesel::select(exists(orders::table.select(orders::id))).get_result(conn)
 }
 
 /// The order of that public id; locked until the transaction ends, if asked.

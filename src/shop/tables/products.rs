@@ -1,6 +1,6 @@
 //! Products and their stock.
 
-use diesel::{prelude::*, sql_query, sql_types::Text};
+use diesel::{dsl::exists, prelude::*, sql_query, sql_types::Text};
 
 use super::schema::products;
 use crate::{
@@ -50,6 +50,11 @@ pub struct Filter {
 
 pub fn insert(conn: &mut Conn, product: &Product) -> QueryResult<()> {
     diesel::insert_into(products::table).values(product).execute(conn).map(|_| ())
+}
+
+/// Whether there is any product.
+pub fn any(conn: &mut Conn) -> QueryResult<bool> {
+    diesel::select(exists(products::table.select(products::id))).get_result(conn)
 }
 
 /// The product of that SKU; locked until the transaction ends, if asked.
