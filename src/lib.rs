@@ -1,10 +1,13 @@
 //! Countersign: an approval gate for AI agents. Agents read freely; every write they ask for waits for a person.
 //!
-//! The modules in reading order. Each uses only those that come after it, except that the first few are entries:
+//! The rooms in reading order. Each uses only those that come after it; `tests/architecture.rs` holds them to it.
 //!
+//! - [`app`]: what a process is made of, the one table of routes, and how it serves
 //! - [`mcp`]: the doors for agents
 //! - [`api`]: REST, the door for people's programs
+//! - [`shop`]: orders and stock: what the gate stands in front of, and the gate knows nothing of
 //! - [`web`]: the dashboard for people
+//! - [`config`], [`metrics`]: the settings, and what a process measures
 //! - [`gateway`]: the one door for agents behind all transports: scopes, limits, tools
 //! - [`auth`]: who is there
 //! - [`workflow`]: request, join, claim, reject, withdraw, expire
@@ -12,8 +15,8 @@
 //! - [`kinds`]: what a kind of action and a read tool are
 //! - [`store`]: the gate's tables
 //! - [`db`]: connections, transactions, migrations, the clock
-//! - [`config`], [`error`]: settings, and what can go wrong
-//! - [`strict`], [`text`], [`http`]: reading JSON strictly, showing strangers' text, what a code means in HTTP
+//! - [`http`], [`text`], [`strict`]: what a code means in HTTP, showing strangers' text, reading JSON strictly
+//! - [`error`]: what can go wrong
 
 pub mod api;
 pub mod app;

@@ -1,3 +1,5 @@
+//! What the strict reader takes and what it refuses, message by message.
+
 use serde_json::{Value, json};
 
 use super::{INVALID_REQUEST, PARSE_ERROR, Refusal, read};
