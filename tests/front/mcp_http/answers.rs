@@ -69,6 +69,73 @@ async fn every_answer_keeps_its_contract_from_request_to_end(app: &TestApp) {
     assert_eq!(order["refunds"].as_array().unwrap().len(), 2);
 }
 
+backends!(every_kind_answers_what_it_did);
+async fn every_kind_answers_what_it_did(app: &TestApp) {
+    app.order("#1001", 90_000).await;
+    app.product("SKU-1", 10).await;
+    let approver = app.person(Role::Approver).await;
+    let agent = Held {
+        agent: &app.agent,
+        contract: Contract::of(&app.agent).await,
+    };
+    for (tool, arguments, result) in [
+        (
+            "request_stock_adjustment",
+            json!({ "sku": "SKU-1", "delta": -4 }),
+            json!({ "sku": "SKU-1", "delta": -4, "stock": 6 }),
+        ),
+        (
+            "request_refund",
+            json!({ "order_id": "1001", "amount_minor": 30_000, "currency": "INR" }),
+            json!({ "refunded_minor": 30_000, "refunded_text": "INR 300.00", "currency": "INR",
+                "financial_status": "partially_refunded" }),
+        ),
+        (
+            "request_order_cancellation",
+            json!({ "order_id": "1001" }),
+            json!({ "restocked": [{ "sku": "SKU-1", "delta": 3, "stock": 9 }], "currency": "INR",
+                "owed_minor": 60_000, "owed_text": "INR 600.00" }),
+        ),
+    ] {
+        let mut arguments = arguments;
+        arguments["reason"] = json!("As the customer asked");
+        let asked = agent.call(tool, arguments).await.ok();
+        approver.approve(id(&asked)).await.ok();
+        let mut executed = agent.look(&asked).await;
+        if tool == "request_order_cancellation" {
+            executed["result"].as_object_mut().unwrap().remove("cancelled_at").unwrap();
+        }
+        assert_eq!(executed["result"], result, "{tool}");
+    }
+    let order = agent.call("get_order", json!({ "order_id": "#1001" })).await.ok();
+    assert!(order["cancelled_at"].is_string(), "{order}");
+    assert_eq!(agent.call("check_stock", json!({ "sku": "SKU-1" })).await.ok()["stock"], 9);
+}
+
+backends!(lists_come_in_pages_and_each_item_once);
+async fn lists_come_in_pages_and_each_item_once(app: &TestApp) {
+    for number in 1..=5 {
+        app.order(&format!("#{number}"), 90_000).await;
+        app.product(&format!("SKU-{number}"), number).await;
+    }
+    let agent = Held {
+        agent: &app.agent,
+        contract: Contract::of(&app.agent).await,
+    };
+    for (tool, list, id) in [("search_orders", "orders", "order_id"), ("list_products", "products", "sku")] {
+        let (mut seen, mut page) = (Vec::new(), json!({ "limit": 2 }));
+        loop {
+            let answer = agent.call(tool, page).await.ok();
+            seen.extend(answer[list].as_array().unwrap().iter().map(|item| item[id].to_string()));
+            let Some(cursor) = answer.get("next_cursor") else { break };
+            page = json!({ "limit": 2, "cursor": cursor });
+        }
+        assert_eq!(seen.len(), 5, "{tool}: {seen:?}");
+        seen.dedup();
+        assert_eq!(seen.len(), 5, "{tool}: {seen:?}");
+    }
+}
+
 backends!(every_tool_answers_an_error_within_its_contract);
 async fn every_tool_answers_an_error_within_its_contract(app: &TestApp) {
     let agent = Held {

@@ -7,6 +7,23 @@ use crate::support::{TestApp, backends, settings};
 /// What a whole list may cost an agent, in tokens of about four characters.
 const TOKENS: usize = 3000;
 
+backends!(an_agent_with_every_scope_is_shown_every_tool);
+async fn an_agent_with_every_scope_is_shown_every_tool(app: &TestApp) {
+    let tools = app.agent.tools().await;
+    insta::assert_snapshot!("tools", serde_json::to_string_pretty(&tools).unwrap());
+    assert_eq!(app.agent.tools().await, tools, "the order never changes");
+}
+
+backends!(a_reader_is_shown_the_same_tools_without_the_requests);
+async fn a_reader_is_shown_the_same_tools_without_the_requests(app: &TestApp) {
+    let tools = app.reader.tools().await;
+    let names: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    insta::assert_snapshot!("tools_of_a_reader", names.join("\n"));
+    let all = app.agent.tools().await;
+    let without: Vec<_> = all.iter().filter(|tool| !is_request(tool)).cloned().collect();
+    assert_eq!(tools, without);
+}
+
 backends!(the_whole_list_is_short);
 async fn the_whole_list_is_short(app: &TestApp) {
     let tools = app.agent.tools().await;

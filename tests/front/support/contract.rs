@@ -98,11 +98,11 @@ fn action(kind: Option<&str>, more: &[&str]) -> Value {
         json!({ "by": text(), "at": time(), "note": text(), "reason": text(), "amended": { "const": false } }),
     );
     let mut properties = json!({
-        "action_id": id(), "kind": { "enum": kinds }, "status": { "enum": statuses },
+        "action_id": id(), "kind": { "enum": &kinds }, "status": { "enum": statuses },
         "attempt": { "type": "integer", "minimum": 1 }, "previous_action_id": id(), "summary": text(),
         "requested_at": time(), "expires_at": time(), "decision": decision,
         "review_url": { "type": "string", "pattern": "^https?://[^/]+/actions/[0-9a-f-]{36}$" },
-        "result": { "type": "object", "minProperties": 1 },
+        "result": { "type": "object" },
         "refusal": closed(&["rule", "message"], json!({ "rule": text(), "message": sentence() })),
         "next": sentence(),
     });
@@ -121,16 +121,44 @@ fn action(kind: Option<&str>, more: &[&str]) -> Value {
         "next",
     ];
     let mut action = closed(&[&required, more].concat(), properties);
-    action["allOf"] = json!([
+    let mut rules = vec![
         given("status", "executed", &["decision", "result"]),
         given("status", "failed", &["decision", "refusal"]),
         given("status", "rejected", &["decision"]),
-        { "if": { "required": ["result"] }, "then": { "properties": { "status": { "const": "executed" } } } },
-        { "if": { "required": ["refusal"] }, "then": { "properties": { "status": { "const": "failed" } } } },
-        { "if": { "required": ["decision"] },
-          "then": { "properties": { "status": { "enum": ["executed", "failed", "rejected"] } } } },
-    ]);
+        only_with("result", &["executed"]),
+        only_with("refusal", &["failed"]),
+        only_with("decision", &["executed", "failed", "rejected"]),
+    ];
+    let result_of = |kind: &&str| {
+        json!({ "if": { "properties": { "kind": { "const": kind } } },
+            "then": { "properties": { "result": result(kind) } } })
+    };
+    rules.extend(kinds.iter().map(result_of));
+    action["allOf"] = json!(rules);
     action
+}
+
+/// What an executed action of this kind answers.
+fn result(kind: &str) -> Value {
+    let movement = closed(
+        &["sku", "delta", "stock"],
+        json!({ "sku": text(), "delta": { "type": "integer" }, "stock": amount() }),
+    );
+    match kind {
+        "refund" => closed(
+            &["refunded_minor", "refunded_text", "currency", "financial_status"],
+            json!({ "refunded_minor": amount(), "refunded_text": money(), "currency": currency(),
+                "financial_status": { "enum": ["partially_refunded", "refunded"] } }),
+        ),
+        "order_cancellation" => closed(
+            &["cancelled_at", "restocked", "owed_minor", "owed_text", "currency"],
+            json!({ "cancelled_at": time(), "restocked": { "type": "array", "items": movement },
+                "not_restocked": { "type": "array", "minItems": 1, "items": text() },
+                "owed_minor": amount(), "owed_text": money(), "currency": currency() }),
+        ),
+        "stock_adjustment" => movement,
+        unknown => panic!("{unknown} has no contract here"),
+    }
 }
 
 fn order(full: bool) -> Value {
@@ -170,6 +198,11 @@ fn closed(required: &[&str], properties: Value) -> Value {
 /// Requires members where another one has a value.
 fn given(member: &str, value: &str, required: &[&str]) -> Value {
     json!({ "if": { "properties": { member: { "const": value } } }, "then": { "required": required } })
+}
+
+/// Allows a member in these statuses alone.
+fn only_with(member: &str, statuses: &[&str]) -> Value {
+    json!({ "if": { "required": [member] }, "then": { "properties": { "status": { "enum": statuses } } } })
 }
 
 fn text() -> Value {
