@@ -11,8 +11,8 @@
 //!     let asked = app.agent.call("request_refund", arguments).await.ok();
 //!     browser.sign_in(app.person(Role::Approver).await).await;
 //!     browser.goto(&format!("/actions/{}", asked["action_id"].as_str().unwrap())).await;
-//!     browser.click("Approve").await;
-//!     browser.see("Executed").await;
+//!     browser.click("Approve INR 1.00").await;
+//!     browser.see("Approved by approver@example.com").await;
 //!     assert_eq!(app.order_now("#1001").await.refunded_minor, 100);
 //! }
 //! ```
@@ -33,4 +33,6 @@ mod health;
 mod mcp;
 mod mcp_http;
 mod migrations;
+mod packaging;
 mod support;
+mod walk;

@@ -111,10 +111,12 @@ impl Browser {
         url.as_str().strip_prefix(&self.site).unwrap_or(url.as_str()).to_owned()
     }
 
-    /// Clicks the button, link or disclosure that reads `text`, as soon as there is one to see.
+    /// Clicks the button, link or disclosure that reads `text`, as soon as there is one to see. A key that is shown
+    /// behind the text doesn't count.
     pub async fn click(&self, text: &str) {
         let path = format!(
-            "//*[self::button or self::a or self::summary or self::label][normalize-space()={0}] \
+            "//*[self::button or self::a or self::summary or self::label]\
+             [normalize-space()={0} or normalize-space(text())={0}] \
              | //input[(@type='submit' or @type='button') and @value={0}]",
             xpath_literal(text)
         );

@@ -1,0 +1,45 @@
+//! The files that no compiler reads, `Dockerfile` and its companions: what they name is there.
+
+use std::fs;
+use std::path::Path;
+
+#[test]
+fn the_image_is_built_from_what_exists() {
+    let ignored = read(".dockerignore");
+    for source in copied_into_the_image() {
+        assert!(Path::new(env!("CARGO_MANIFEST_DIR")).join(&source).exists(), "no {source}");
+        assert!(ignored.lines().any(|line| line == format!("!{source}")), "{source} is kept from Docker");
+    }
+}
+
+#[test]
+fn the_image_carries_all_that_the_crate_is_made_of() {
+    let sources: Vec<String> = copied_into_the_image().collect();
+    for needed in ["Cargo.toml", "Cargo.lock", "src", "templates", "static", "migrations", "seed"] {
+        assert!(sources.iter().any(|source| source == needed), "{needed} is not copied");
+    }
+}
+
+#[test]
+fn the_image_is_built_with_the_toolchain_of_the_repository() {
+    let toolchain = read("rust-toolchain.toml");
+    let channel = toolchain.split('"').nth(1).unwrap();
+    assert!(read("Dockerfile").contains(&format!("FROM rust:{channel}-slim")));
+}
+
+/// The sources of each `COPY` from the repository, not from another stage.
+fn copied_into_the_image() -> impl Iterator<Item = String> {
+    let dockerfile = read("Dockerfile");
+    let copies = dockerfile.lines().filter_map(|line| line.strip_prefix("COPY "));
+    let copies = copies.filter(|arguments| !arguments.starts_with("--from"));
+    let sources = copies.flat_map(|arguments| {
+        let mut words: Vec<_> = arguments.split_whitespace().map(String::from).collect();
+        words.pop();
+        words
+    });
+    sources.collect::<Vec<_>>().into_iter()
+}
+
+fn read(file: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap()
+}
