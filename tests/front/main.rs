@@ -34,5 +34,6 @@ mod mcp;
 mod mcp_http;
 mod migrations;
 mod packaging;
+mod sessions;
 mod support;
 mod walk;

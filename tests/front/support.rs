@@ -11,6 +11,7 @@ pub mod postgres;
 pub mod races;
 pub mod rows;
 pub mod run;
+pub mod session;
 pub mod settings;
 pub mod shop;
 pub mod tether;

@@ -1,0 +1,88 @@
+//! A person signed in over plain HTTP: what a browser without JavaScript would send, and what no browser would.
+
+use reqwest::header::{CONTENT_TYPE, COOKIE, LOCATION, SET_COOKIE};
+use reqwest::{RequestBuilder, Response, StatusCode};
+
+use super::{Person, TestApp};
+
+/// A signed-in session. Clones are windows of the same one.
+#[derive(Clone)]
+pub struct Session {
+    site: String,
+    /// As the `Cookie` header has it.
+    pub cookie: String,
+    /// What each form carries.
+    pub form_token: String,
+    http: reqwest::Client,
+}
+
+/// A page, or a redirect to one.
+#[derive(Debug)]
+pub struct Page {
+    pub status: StatusCode,
+    pub location: Option<String>,
+    pub html: String,
+}
+
+impl TestApp {
+    /// Signs a person in through the form.
+    pub async fn session(&self, person: &Person) -> Session {
+        let http = person.http.clone();
+        let form = http.get(format!("{}/login", self.url)).send().await.unwrap();
+        let visit = cookie_of(&form);
+        let token = form_token_in(&form.text().await.unwrap());
+        let fields =
+            [("form_token", token.as_str()), ("email", &person.email), ("password", &person.password)];
+        let entered = post_form(&http, &format!("{}/login", self.url), &fields).header(COOKIE, visit);
+        let entered = entered.send().await.unwrap();
+        assert_eq!(entered.status(), StatusCode::SEE_OTHER, "{} can't sign in", person.email);
+
+        let mut session = Session {
+            site: self.url.clone(),
+            cookie: cookie_of(&entered),
+            form_token: String::new(),
+            http,
+        };
+        session.form_token = form_token_in(&session.get("/").await.html);
+        session
+    }
+}
+
+impl Session {
+    pub async fn get(&self, path: &str) -> Page {
+        self.send(self.http.get(format!("{}{path}", self.site))).await
+    }
+
+    /// Sends a form, with its token.
+    pub async fn submit(&self, path: &str, fields: &[(&str, &str)]) -> Page {
+        let mut all = vec![("form_token", self.form_token.as_str())];
+        all.extend_from_slice(fields);
+        self.send(post_form(&self.http, &format!("{}{path}", self.site), &all)).await
+    }
+
+    async fn send(&self, request: RequestBuilder) -> Page {
+        let response = request.header(COOKIE, &self.cookie).send().await.unwrap();
+        let location = response.headers().get(LOCATION).map(|to| to.to_str().unwrap().to_owned());
+        Page {
+            status: response.status(),
+            location,
+            html: response.text().await.unwrap(),
+        }
+    }
+}
+
+fn post_form(http: &reqwest::Client, url: &str, fields: &[(&str, &str)]) -> RequestBuilder {
+    let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+    http.post(url).header(CONTENT_TYPE, "application/x-www-form-urlencoded").body(body)
+}
+
+/// The one cookie that a response sets, without its attributes.
+fn cookie_of(response: &Response) -> String {
+    let header = response.headers().get(SET_COOKIE).expect("a cookie").to_str().unwrap();
+    header.split(';').next().unwrap().to_owned()
+}
+
+fn form_token_in(html: &str) -> String {
+    let (_, after) = html.split_once(r#"name="form_token" value=""#).expect("a form with a token");
+    after.split_once('"').unwrap().0.to_owned()
+}
