@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 pub struct Agent {
     pub name: String,
     pub key: String,
-    pub scopes: Vec<String>,
     pub endpoint: String,
     pub http: reqwest::Client,
 }

@@ -1,6 +1,5 @@
 //! A person, as a program acts for them through REST.
 
-use countersign::store::people::Role;
 use reqwest::{RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 
@@ -9,7 +8,6 @@ use serde_json::{Value, json};
 pub struct Person {
     pub email: String,
     pub password: String,
-    pub role: Role,
     pub api_token: String,
     /// Where `/api/v1` is.
     pub api: String,
