@@ -63,7 +63,9 @@ pub(super) fn mount(config: &mut ServiceConfig) {
         if routes.is_empty() {
             continue;
         }
-        let allowed = rows.iter().map(|row| row.method.as_str()).collect::<Vec<_>>().join(", ");
+        let allowed =
+            rows.iter().map(|row| if row.method == GET { "GET, HEAD" } else { row.method.as_str() });
+        let allowed = allowed.collect::<Vec<_>>().join(", ");
         let resource = routes.into_iter().fold(web::resource(path), Resource::route);
         config.service(
             resource.default_service(web::to(move |request| ready(wrong_method(&request, &allowed)))),

@@ -7,7 +7,10 @@ use actix_web::{
 use askama::Template;
 
 use super::login;
-use crate::error::{Code, Denial, Error};
+use crate::{
+    error::{Code, Denial, Error},
+    http,
+};
 
 /// A handler's denial, on its way to a page.
 #[derive(Debug)]
@@ -78,21 +81,7 @@ pub fn malformed() -> actix_web::Error {
 
 /// The status code that stands for a denial.
 pub fn status(code: Code) -> StatusCode {
-    match code {
-        Code::InvalidParams | Code::IdempotencyKeyRequired | Code::RuleRefused => StatusCode::BAD_REQUEST,
-        Code::Unauthenticated => StatusCode::UNAUTHORIZED,
-        Code::Forbidden | Code::ScopeMissing => StatusCode::FORBIDDEN,
-        Code::NotFound => StatusCode::NOT_FOUND,
-        Code::Paused
-        | Code::IdempotencyKeyReused
-        | Code::DigestMismatch
-        | Code::SubjectChanged
-        | Code::RelatedActions
-        | Code::AlreadyDecided => StatusCode::CONFLICT,
-        Code::RateLimited => StatusCode::TOO_MANY_REQUESTS,
-        Code::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
-        Code::Internal => StatusCode::INTERNAL_SERVER_ERROR,
-    }
+    StatusCode::from_u16(http::status(code)).expect("the table holds statuses")
 }
 
 #[derive(Template)]

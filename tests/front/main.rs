@@ -34,6 +34,7 @@ mod mcp;
 mod mcp_http;
 mod migrations;
 mod packaging;
+mod permissions;
 mod sessions;
 mod support;
 mod walk;

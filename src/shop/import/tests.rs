@@ -1,3 +1,5 @@
+//! Exports that can be loaded, and those that are refused with a sentence.
+
 use super::*;
 use crate::shop::tables::orders::FinancialStatus;
 

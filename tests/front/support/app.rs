@@ -79,7 +79,6 @@ impl TestApp {
         Person {
             email: person.email,
             password,
-            role,
             api_token,
             api,
             http: self.http.clone(),
@@ -118,7 +117,6 @@ async fn add_agent(app: &App, http: &reqwest::Client, endpoint: &str, name: &str
     Agent {
         name: name.into(),
         key: added.key,
-        scopes,
         endpoint: endpoint.into(),
         http: http.clone(),
     }
