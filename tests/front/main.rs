@@ -35,6 +35,7 @@ mod mcp_http;
 mod migrations;
 mod packaging;
 mod permissions;
+mod races;
 mod sessions;
 mod support;
 mod walk;
