@@ -105,8 +105,7 @@ pub fn uuid(text: &str) -> Option<String> {
     Some(uuid.hyphenated().to_string())
 }
 
-/// A UUID, or what is wrong with it.
-pub fn id(name: &str, text: &str) -> Result<String, Denial> {
+fn id(name: &str, text: &str) -> Result<String, Denial> {
     let sentence = || format!("{name} must be an id such as 01995a3e-8f0c-7c21-b6d4-2f9e0a1b3c4d.");
     uuid(text).ok_or_else(|| Denial::invalid(name, sentence()))
 }

@@ -178,7 +178,11 @@ async fn judge(access: Access, request: &mut ServiceRequest) -> Result<(), Error
             Ok(())
         }
         Access::Token(permission) => {
-            let visitor = auth.api_token(&bearer(request.request()).unwrap_or_default()).await?;
+            let Some(token) = bearer(request.request()) else {
+                let sentence = "Send a person's API token as `Authorization: Bearer TOKEN`.";
+                return Err(Denial::new(Code::Unauthenticated, sentence).into());
+            };
+            let visitor = auth.api_token(&token).await?;
             permit(&visitor, permission)?;
             request.extensions_mut().insert(visitor);
             Ok(())
