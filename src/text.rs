@@ -63,6 +63,13 @@ pub fn remark(text: &str) -> String {
     unseen.into_iter().chain(foreign).collect::<Vec<_>>().join(" ")
 }
 
+/// Whether there is nothing to see in a text.
+pub fn is_blank(text: &str) -> bool {
+    suspicions(text)
+        .into_iter()
+        .all(|(c, found)| c.is_whitespace() || found == Some(Suspicion::Unseen))
+}
+
 fn html(text: &str, line_break: &str) -> String {
     let mut html = String::with_capacity(text.len() + 16);
     html.push_str("<bdi>");
@@ -117,6 +124,24 @@ mod tests {
         assert_eq!(inert("one\ntwo\r\nthree\tfour"), "<bdi>one<br>two<br>three\tfour</bdi>");
         assert_eq!(inert_line("one\ntwo"), "<bdi>one two</bdi>");
         assert_eq!(plain("one\r\ntwo\rthree"), "one\ntwo[U+000D]three");
+    }
+
+    #[test]
+    fn what_can_not_be_seen_is_blank() {
+        for blank in [
+            "",
+            " ",
+            "\t\r\n",
+            "\u{A0}\u{3000}",
+            "\u{200B}\u{FEFF}",
+            "\u{3164}\u{2800}",
+            "\u{202E} \u{301}",
+        ] {
+            assert!(is_blank(blank), "{blank:?}");
+        }
+        for seen in [".", "\u{202E}.", "\u{1F4A3}", "\u{440}"] {
+            assert!(!is_blank(seen), "{seen:?}");
+        }
     }
 
     #[test]

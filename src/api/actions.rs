@@ -10,11 +10,11 @@ use utoipa::{IntoParams, ToSchema};
 use super::{
     Problem,
     openapi::StatusName,
-    query::{self, Query, path_id, uuid},
+    query::{self, Query, path_id},
 };
 use crate::{
     kinds::Change,
-    store::actions::Status,
+    store::{actions::Status, read_id},
     workflow::{ActionView, Detail, Gate, Page, Related, Wanted},
 };
 
@@ -74,7 +74,7 @@ pub async fn list(request: HttpRequest, gate: web::Data<Gate>) -> Result<HttpRes
         status: query.parsed::<Status>("status")?,
         kind: query.text("kind"),
         agent: query.text("agent"),
-        cursor: query.cursor(uuid)?,
+        cursor: query.cursor(read_id)?,
         limit: query.limit()?,
     };
     Ok(ok(&gate.page(wanted).await?))

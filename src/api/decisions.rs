@@ -16,7 +16,7 @@ use super::{
 use crate::{
     audit::Door,
     auth::{Visitor, guard::source},
-    error::{Denial, Error, Result as Decided},
+    error::{Error, Result as Decided},
     kinds::Shape,
     metrics::Metrics,
     store::actions::Action,
@@ -80,8 +80,8 @@ pub async fn approve(
     query::none(&request)?;
     let id = path_id(&request)?;
     let body: ApproveBody = body::read(&request, payload, &APPROVE).await?;
-    if body.acknowledge.iter().flatten().any(|id| query::uuid(id).is_none()) {
-        return Err(Denial::invalid("acknowledge", "acknowledge must be a list of action ids.").into());
+    for known in body.acknowledge.iter().flatten() {
+        query::id("acknowledge", known)?;
     }
     let approval = Approval {
         digest: body.digest,

@@ -11,7 +11,7 @@ use super::log::Moment;
 use crate::{
     db::{Db, text_enum},
     error::{Error, Result},
-    store::events::{self, Event, Filter},
+    store::events::{self, Event},
 };
 
 /// How many events one read takes.
@@ -48,7 +48,8 @@ text_enum! {
 pub struct Export {
     db: Db,
     format: Format,
-    filter: Filter,
+    since: Option<Moment>,
+    until: Option<Moment>,
     /// The last event that was written.
     seq: i64,
     part: Part,
@@ -67,23 +68,11 @@ enum Part {
 impl Export {
     /// An export of what happened from `since` up to, and without, `until`.
     pub fn new(db: &Db, format: Format, since: Option<Moment>, until: Option<Moment>) -> Self {
-        let filter = Filter {
-            since: since.map(|Moment(at)| at),
-            until: until.map(|Moment(at)| at),
-            ..Filter::default()
-        };
-        Self::of(db, format, filter)
-    }
-
-    /// An export of the events that a page of the log would show, on all its pages.
-    pub fn of(db: &Db, format: Format, filter: Filter) -> Self {
         Self {
             db: db.clone(),
             format,
-            filter: Filter {
-                before_seq: None,
-                ..filter
-            },
+            since,
+            until,
             seq: 0,
             part: Part::Start,
             looks: LOOKS,
@@ -95,11 +84,12 @@ impl Export {
         if matches!(self.part, Part::End | Part::CutShort) {
             return Ok(None);
         }
-        let (seq, filter) = (self.seq, self.filter.clone());
+        let (seq, since, until) =
+            (self.seq, self.since.map(|Moment(at)| at), self.until.map(|Moment(at)| at));
         let read = self.db.read(move |conn| {
-            let page = events::after(conn, seq, &filter, PAGE)?;
+            let page = events::after(conn, seq, since, until, PAGE)?;
             let last = page.last().map_or(seq, |last| last.seq);
-            Ok((page, last, events::is_behind(conn, last, &filter)?))
+            Ok((page, last, events::is_behind(conn, last, since, until)?))
         });
         let (page, last, behind) = read.await?;
         let text = match self.format {

@@ -12,7 +12,10 @@ use crate::{
     db::text_enum,
     error::{Denial, Result},
     kinds::{JsonObject, Shape, schema::object_schema},
-    store::actions::{self, Filter, Status},
+    store::{
+        actions::{self, Filter, Status},
+        read_id,
+    },
     workflow::{ActionView, no_such_action},
 };
 
@@ -181,12 +184,17 @@ impl Gateway {
             let denial = Denial::invalid("kind", format!("There is no such kind. The kinds are: {known}."));
             return self.deny(caller, tool, denial, Bound::Limited).await;
         }
+        let before_id =
+            match list.cursor.as_deref().map(|cursor| read_id(cursor).ok_or_else(no_such_page)).transpose() {
+                Ok(id) => id,
+                Err(denial) => return self.deny(caller, tool, denial, Bound::Limited).await,
+            };
         let limit = list.limit.unwrap_or(DEFAULT_LIMIT);
         let filter = Filter {
             status: list.status,
             kind: list.kind,
             agent_id: Some(caller.agent_id.clone()),
-            before_id: list.cursor,
+            before_id,
             limit: limit + 1,
         };
         let gate = self.gate.clone();
@@ -210,4 +218,11 @@ impl Gateway {
         self.record(caller, entry, Bound::Limited).await?;
         Ok(json!(page))
     }
+}
+
+fn no_such_page() -> Denial {
+    Denial::invalid(
+        "cursor",
+        "cursor must be the next_cursor of an earlier page; leave it out for the first one.",
+    )
 }

@@ -6,6 +6,7 @@ use super::{Target, own::Own};
 use crate::{
     error::Denial,
     kinds::{JsonObject, KindSpec, Registry, Shape, schema::object_schema},
+    text,
     workflow::ActionView,
 };
 
@@ -101,10 +102,7 @@ impl Toolbox {
     /// Checks the arguments of a tool that [`Toolbox::find`] knows.
     pub(super) fn check(&self, name: &str, arguments: &JsonObject) -> Result<(), Denial> {
         self.shape(name).check(arguments)?;
-        let blank = arguments
-            .get("reason")
-            .and_then(Value::as_str)
-            .is_some_and(|reason| reason.trim().is_empty());
+        let blank = arguments.get("reason").and_then(Value::as_str).is_some_and(text::is_blank);
         if blank && matches!(self.find(name), Some((Target::Request(_), _))) {
             return Err(Denial::invalid("reason", "reason must say why; the approver reads it."));
         }

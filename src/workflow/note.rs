@@ -1,22 +1,25 @@
 //! What people write beside a decision.
 
-use crate::error::{Denial, Result};
+use crate::{
+    error::{Denial, Result},
+    text,
+};
 
 /// The longest note or reason, in characters.
 pub const MAX_CHARS: usize = 1000;
 
 /// A note that may be left out.
 pub(super) fn optional(field: &str, text: Option<&str>) -> Result<Option<String>> {
-    let text = text.map(str::trim).filter(|text| !text.is_empty());
+    let text = text.map(str::trim).filter(|text| !text::is_blank(text));
     text.map(|text| checked(field, text)).transpose()
 }
 
 /// A text that must say something.
 pub(super) fn required(field: &str, text: &str) -> Result<String> {
-    match text.trim() {
-        "" => Err(Denial::invalid(field, format!("The {field} is missing; the agent is told it.")).into()),
-        text => checked(field, text),
+    if text::is_blank(text) {
+        return Err(Denial::invalid(field, format!("The {field} is missing; the agent is told it.")).into());
     }
+    checked(field, text.trim())
 }
 
 fn checked(field: &str, text: &str) -> Result<String> {

@@ -25,6 +25,7 @@
 //! Plain `cargo test` covers SQLite without a browser, and says what it left out. `scripts/test` runs everything;
 //! `COUNTERSIGN_TEST_BACKENDS=sqlite,postgres` and `COUNTERSIGN_TEST_BROWSER=1` do so for a test run by hand.
 
+mod adversarial;
 mod api;
 mod audit_export;
 mod corpus;
@@ -35,7 +36,6 @@ mod mcp_http;
 mod migrations;
 mod packaging;
 mod permissions;
-mod races;
 mod sessions;
 mod support;
 mod walk;

@@ -50,6 +50,11 @@ impl TestApp {
         let growth = now.0.iter().map(|(name, figure)| (*name, figure - earlier.0[name]));
         growth.filter(|(_, by)| *by != 0).collect()
     }
+
+    /// Runs a statement as somebody would who sits at the database.
+    pub async fn sql(&self, statement: &'static str) {
+        self.inner.db.write(move |conn| sql_query(statement).execute(conn)).await.unwrap();
+    }
 }
 
 fn figure(conn: &mut Conn, query: &str) -> QueryResult<i64> {
