@@ -56,7 +56,7 @@ async fn an_approval_of_something_else_than_was_shown(app: &TestApp) {
     for (member, value, code) in [
         ("digest", another["digest"].clone(), "digest_mismatch"),
         ("digest", json!(seen["digest"].as_str().unwrap().to_uppercase()), "digest_mismatch"),
-        ("digest", json!(""), "digest_mismatch"),
+        ("digest", json!("0".repeat(64)), "digest_mismatch"),
         ("subject_versions", json!({ "order:#1001": 2 }), "subject_changed"),
         ("subject_versions", json!({}), "subject_changed"),
     ] {
@@ -66,6 +66,9 @@ async fn an_approval_of_something_else_than_was_shown(app: &TestApp) {
         let reply = approver.approve_as_seen(&tampered).await;
         is_refused_decision(app, &before, &reply, code).await;
     }
+    let mut unseen = seen.clone();
+    unseen["digest"] = json!("");
+    assert_eq!(approver.approve_as_seen(&unseen).await.code(), "invalid_params");
 }
 
 backends!(an_approval_of_figures_that_have_changed);

@@ -101,8 +101,8 @@ async fn a_refund_that_two_readers_would_read_differently(app: &TestApp) {
         r#""amount_minor":1,"amount_\u006dinor":90000"#,
     ] {
         let call = format!(
-            r##"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"request_refund","arguments":
-            {{"order_id":"1001",{members},"currency":"INR","reason":"Broken"}}}}}}"##
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"request_refund","arguments":
+            {{"order_id":"1001",{members},"currency":"INR","reason":"Broken"}}}}}}"#
         );
         let (_, body) = app.agent.post(call).await;
         assert!(body.contains("invalid_params") && body.contains("given twice"), "{body}");

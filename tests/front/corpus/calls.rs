@@ -107,11 +107,9 @@ pub async fn send_all(app: &TestApp, tool: &Tool, all: Vec<String>) {
             opened.insert(answer.body["action_id"].as_str().unwrap().to_owned());
         }
     }
-    let mut expected = vec![("events", sent as i64)];
-    if !opened.is_empty() {
-        expected =
-            vec![("actions", opened.len() as i64), ("events", sent as i64), ("slots", opened.len() as i64)];
-    }
+    let (sent, opened) = (i64::try_from(sent).unwrap(), i64::try_from(opened.len()).unwrap());
+    let mut expected = vec![("actions", opened), ("events", sent), ("slots", opened)];
+    expected.retain(|(_, by)| *by > 0);
     assert_eq!(app.grown_since(&before).await, expected, "{}", tool.name);
 }
 
