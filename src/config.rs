@@ -1,5 +1,6 @@
 //! Every setting, its default and its environment variable.
 
+mod refused;
 mod units;
 
 use std::{
@@ -10,7 +11,8 @@ use std::{
 use clap::Args;
 use ipnet::IpNet;
 
-pub use units::{Lifetime, LogStyle, PublicUrl, TrustedProxies, Windows};
+pub use refused::sentence as refused;
+pub use units::{Lifetime, LogStyle, PublicUrl, TrustedProxies, Windows, address, yes_or_no};
 
 pub use crate::gateway::Rate;
 
@@ -22,6 +24,7 @@ use crate::{
 
 /// The settings. Flags come before environment variables, and those before defaults.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Settings")]
 pub struct Config {
     /// Where the database is: sqlite://PATH or postgres://…
     #[arg(
@@ -38,7 +41,8 @@ pub struct Config {
         long,
         env = "COUNTERSIGN_LISTEN",
         default_value = "127.0.0.1:8080",
-        value_name = "ADDRESS:PORT"
+        value_name = "ADDRESS:PORT",
+        value_parser = units::address
     )]
     pub listen: SocketAddr,
 
@@ -73,7 +77,7 @@ pub struct Config {
 
     /// The largest stock change one request may ask for
     #[arg(long, env = "COUNTERSIGN_MAX_STOCK_DELTA", default_value = "1000", value_name = "PIECES",
-          value_parser = clap::value_parser!(i64).range(1..=1_000_000_000))]
+          value_parser = units::pieces)]
     pub max_stock_delta: i64,
 
     /// The bearer token that opens /metrics [default: only this machine may read it]
@@ -92,11 +96,13 @@ impl Config {
     /// `Setup` when the environment holds a bad value.
     pub fn on(database_url: &str) -> Result<Self> {
         use clap::FromArgMatches;
-        let command = Self::augment_args(clap::Command::new("countersign").no_binary_name(true));
+        let mut command = Self::augment_args(clap::Command::new("countersign").no_binary_name(true));
         command
-            .try_get_matches_from(["--database-url", database_url])
+            .try_get_matches_from_mut(["--database-url", database_url])
             .and_then(|matches| Self::from_arg_matches(&matches))
-            .map_err(|error| Error::Setup(error.to_string()))
+            .map_err(|error| {
+                Error::Setup(refused::sentence(&error, &command).unwrap_or_else(|| error.to_string()))
+            })
     }
 
     /// Where people and agents reach this server: an origin.

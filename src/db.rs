@@ -17,6 +17,7 @@ pub use clock::Clock;
 pub use conn::{Conn, Savepoint, savepoint};
 pub(crate) use enums::text_enum;
 pub use locks::{settled_events, share_lock};
+pub use migrate::Schema;
 pub use pool::DatabaseUrl;
 use pool::Pool;
 use trouble::{Trouble, trouble};
@@ -59,6 +60,14 @@ impl Db {
     /// Checks that the schema is exactly the one this binary knows.
     pub async fn check_schema(&self) -> Result<()> {
         self.on_thread(&self.readers, |pool| migrate::check(&mut *pool.get()?)).await
+    }
+
+    /// Looks at the schema.
+    ///
+    /// # Errors
+    /// `Setup` when it is newer than this binary.
+    pub async fn schema(&self) -> Result<Schema> {
+        self.on_thread(&self.readers, |pool| migrate::schema(&mut *pool.get()?)).await
     }
 
     /// Runs a short read on one consistent snapshot. Never waits for a writer.

@@ -1,6 +1,11 @@
 //! Settings with a form of their own. A value that is not in it is named in one sentence.
 
-use std::{collections::BTreeMap, net::IpAddr, str::FromStr, time::Duration};
+use std::{
+    collections::BTreeMap,
+    net::{IpAddr, SocketAddr},
+    str::FromStr,
+    time::Duration,
+};
 
 use ipnet::IpNet;
 
@@ -47,9 +52,8 @@ impl FromStr for Windows {
         }
         let mut by_kind = BTreeMap::new();
         for part in text.split(',') {
-            let (kind, window) = part
-                .split_once('=')
-                .ok_or("is either one duration or KIND=DURATION, separated by commas")?;
+            let (kind, window) =
+                part.split_once('=').ok_or("must be one duration or KIND=DURATION, separated by commas")?;
             if by_kind.insert(kind.trim().to_owned(), duration(window)?).is_some() {
                 return Err(format!("names the kind {} twice", kind.trim()));
             }
@@ -73,13 +77,14 @@ impl FromStr for PublicUrl {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let url = url::Url::parse(text).map_err(|_| "is a whole URL such as https://gate.example.com")?;
+        let url =
+            url::Url::parse(text).map_err(|_| "must be a whole URL such as https://gate.example.com")?;
         let plain = url.path() == "/"
             && url.query().is_none()
             && url.fragment().is_none()
             && url.username().is_empty();
         if !matches!(url.scheme(), "http" | "https") || url.host().is_none() || !plain {
-            return Err("is http:// or https:// and a host, without a path".to_owned());
+            return Err("must be http:// or https:// and a host, without a path".to_owned());
         }
         Ok(Self(url))
     }
@@ -103,7 +108,7 @@ impl FromStr for TrustedProxies {
         let network = |part: &str| {
             let part = part.trim();
             let network = part.parse::<IpNet>().ok().or_else(|| part.parse::<IpAddr>().ok().map(IpNet::from));
-            network.ok_or("is addresses or networks such as 10.0.0.0/8, separated by commas".to_owned())
+            network.ok_or("must be addresses or networks such as 10.0.0.0/8, separated by commas".to_owned())
         };
         text.split(',').map(network).collect::<Result<_, _>>().map(Self)
     }
@@ -128,17 +133,38 @@ impl FromStr for LogStyle {
             match part.trim() {
                 "json" => style.json = true,
                 "error" | "warn" | "info" | "debug" | "trace" => {
-                    style.level = part.trim().parse().map_err(|_| "is not a level")?;
+                    style.level = part.trim().parse().map_err(|_| "must be a level")?;
                 }
                 _ => {
                     return Err(
-                        "is error, warn, info, debug or trace, and json, separated by commas".to_owned()
+                        "must be error, warn, info, debug or trace, and json, separated by commas".to_owned()
                     );
                 }
             }
         }
         Ok(style)
     }
+}
+
+/// An address to listen on.
+pub fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse()
+        .map_err(|_| "must be an address and a port, such as 127.0.0.1:8080".to_owned())
+}
+
+/// Whether something is wanted.
+pub fn yes_or_no(text: &str) -> Result<bool, String> {
+    match text {
+        "true" | "1" | "yes" | "on" => Ok(true),
+        "false" | "0" | "no" | "off" => Ok(false),
+        _ => Err("must be true or false".to_owned()),
+    }
+}
+
+/// A number of pieces.
+pub(super) fn pieces(text: &str) -> Result<i64, String> {
+    let pieces = text.parse().ok().filter(|pieces| (1..=1_000_000_000).contains(pieces));
+    pieces.ok_or_else(|| "must be a whole number from 1 to 1000000000".to_owned())
 }
 
 /// A text that says something.
@@ -162,11 +188,11 @@ fn duration(text: &str) -> Result<Duration, String> {
         Some('m') => 60,
         Some('h') => 3600,
         Some('d') => 86400,
-        _ => return Err("is a whole number with s, m, h or d, such as 30m".to_owned()),
+        _ => return Err("must be a whole number with s, m, h or d, such as 30m".to_owned()),
     };
     let number = text[..text.len() - 1]
         .parse::<u64>()
-        .map_err(|_| "is a whole number with s, m, h or d, such as 30m")?;
+        .map_err(|_| "must be a whole number with s, m, h or d, such as 30m")?;
     let duration = number
         .checked_mul(seconds)
         .map(Duration::from_secs)

@@ -36,11 +36,28 @@ pub(super) fn up(conn: &mut Conn) -> Result<()> {
     }
 }
 
+/// How the database's schema stands to this binary's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Schema {
+    Current,
+    /// Migrations are pending, perhaps all of them.
+    Behind,
+}
+
+/// Looks at the schema, and refuses one that is newer than this binary.
+pub(super) fn schema(conn: &mut Conn) -> Result<Schema> {
+    // Before the first migration there is no table to look at.
+    let Ok((known, applied)) = versions(conn) else { return Ok(Schema::Behind) };
+    refuse_newer(&known, &applied)?;
+    Ok(if known == applied { Schema::Current } else { Schema::Behind })
+}
+
 /// Refuses a schema that is older or newer than this binary.
 pub(super) fn check(conn: &mut Conn) -> Result<()> {
-    let (known, applied) = versions(conn).map_err(|_| not_migrated())?;
-    refuse_newer(&known, &applied)?;
-    if known == applied { Ok(()) } else { Err(not_migrated()) }
+    match schema(conn)? {
+        Schema::Current => Ok(()),
+        Schema::Behind => Err(not_migrated()),
+    }
 }
 
 fn locked_up(conn: &mut Conn) -> Result<()> {

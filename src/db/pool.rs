@@ -1,6 +1,6 @@
 //! Connections: where the database is, and what every connection is set to.
 
-use std::{fs::OpenOptions, os::unix::fs::OpenOptionsExt, str::FromStr, time::Duration};
+use std::{fmt, fs::OpenOptions, os::unix::fs::OpenOptionsExt, str::FromStr, time::Duration};
 
 use diesel::{
     Connection, ConnectionError, PgConnection, QueryableByName, RunQueryDsl, SqliteConnection,
@@ -28,12 +28,28 @@ impl FromStr for DatabaseUrl {
             return Ok(Self::Postgres(url.to_owned()));
         }
         match url.strip_prefix("sqlite://") {
-            Some("") => Err("names no file; write sqlite://PATH".to_owned()),
+            Some("") => Err("must name a file: sqlite://PATH".to_owned()),
             Some(path) if path.contains(":memory:") => {
                 Err("can't be in memory, where nothing outlives a restart; write sqlite://PATH".to_owned())
             }
             Some(path) => Ok(Self::Sqlite(path.into())),
             None => Err("must begin with sqlite:// or postgres://".to_owned()),
+        }
+    }
+}
+
+/// Without the password.
+impl fmt::Display for DatabaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sqlite(path) => write!(f, "sqlite://{}", path.display()),
+            Self::Postgres(text) => match url::Url::parse(text) {
+                Ok(url) => {
+                    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+                    write!(f, "postgres://{}{port}{}", url.host_str().unwrap_or_default(), url.path())
+                }
+                Err(_) => f.write_str("postgres://…"),
+            },
         }
     }
 }

@@ -43,19 +43,19 @@ impl FromStr for Rate {
         if text == "off" {
             return Ok(Self::Off);
         }
-        let form = "is a rate and a burst such as 120/min:60, or off";
+        let form = "must be a rate and a burst such as 120/min:60, or off";
         let (rate, burst) = text.split_once(':').ok_or(form)?;
         let (calls, unit) = rate.split_once('/').ok_or(form)?;
         let per = match unit {
             "s" => Duration::from_secs(1),
             "min" => Duration::from_secs(60),
             "h" => Duration::from_secs(3600),
-            _ => return Err("counts per s, min or h".to_owned()),
+            _ => return Err("must count per s, min or h".to_owned()),
         };
         let count = |text: &str| {
             let count =
                 text.parse::<u32>().ok().filter(|count| *count <= 1_000_000).and_then(NonZeroU32::new);
-            count.ok_or("has numbers from 1 to 1000000")
+            count.ok_or("must have numbers from 1 to 1000000")
         };
         Ok(Self::Limit {
             calls: count(calls)?,
