@@ -55,12 +55,7 @@ impl App {
     /// # Errors
     /// `Setup` for a configuration that can't work.
     pub fn build(config: Config) -> Result<Self> {
-        let registry = shop::register(
-            Registry::default(),
-            shop::Limits {
-                max_stock_delta: config.max_stock_delta,
-            },
-        );
+        let registry = registry(&config);
         Self::with_registry(config, registry)
     }
 
@@ -197,7 +192,19 @@ fn method(method: &Method) -> &'static str {
     }
 }
 
-fn retry_windows(config: &Config, registry: &Registry) -> Result<RetryWindows> {
+/// Every kind and read tool there is, under these settings.
+pub fn registry(config: &Config) -> Registry {
+    let limits = shop::Limits {
+        max_stock_delta: config.max_stock_delta,
+    };
+    shop::register(Registry::default(), limits)
+}
+
+/// The retry windows that the settings put in place of the kinds' own.
+///
+/// # Errors
+/// `Setup` when they name a kind that is none.
+pub fn retry_windows(config: &Config, registry: &Registry) -> Result<RetryWindows> {
     let windows = config.retry_window.clone().map(|windows| windows.0).unwrap_or_default();
     if let Some(unknown) = windows.by_kind.keys().find(|kind| registry.find_kind(kind).is_none()) {
         return Err(Error::Setup(format!(

@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub use limits::SignInLimits;
 pub use password::{generate as generate_password, hash as hash_password};
 pub use secret::{Secret, equal as same_secret};
-pub use sign_in::SignedIn;
+pub use sign_in::{SESSION_HOURS, SignedIn};
 pub use token::{Issued, TokenKind};
 
 use crate::{

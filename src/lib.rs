@@ -2,6 +2,7 @@
 //!
 //! The rooms in reading order. Each uses only those that come after it; `tests/architecture.rs` holds them to it.
 //!
+//! - [`cli`]: the command line, one file per command
 //! - [`app`]: what a process is made of, the one table of routes, and how it serves
 //! - [`mcp`]: the doors for agents
 //! - [`api`]: REST, the door for people's programs
@@ -22,6 +23,7 @@ pub mod api;
 pub mod app;
 pub mod audit;
 pub mod auth;
+pub mod cli;
 pub mod config;
 pub mod db;
 pub mod error;

@@ -59,7 +59,7 @@ fn a_mistake_is_named_by_file_line_and_column() {
     insta::assert_snapshot!(
         [
             with("owed,,unfulfilled,INR,1.00,2025-01-01 00:00:00 +0000,1,One,1.00,A,,,"),
-            with("paid,,unfulfilled,XXX?,1.00,2025-01-01 00:00:00 +0000,1,One,1.00,A,,,"),
+            with("paid,,unfulfilled,RUPEE,1.00,2025-01-01 00:00:00 +0000,1,One,1.00,A,,,"),
             with("paid,,unfulfilled,INR,\"1,000.00\",2025-01-01 00:00:00 +0000,1,One,1.00,A,,,"),
             with("paid,,unfulfilled,INR,1.00,2025-01-01,1,One,1.00,A,,,"),
             with("paid,,unfulfilled,INR,1.00,2025-01-01 00:00:00 +0000,0,One,1.00,A,,,"),

@@ -1,0 +1,108 @@
+//! The command line: one file per command.
+
+mod agent;
+mod audit;
+mod check;
+mod connect;
+mod demo;
+mod logging;
+mod mcp;
+mod migrate;
+mod pause;
+mod person;
+mod seed;
+mod serve;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+use crate::{
+    app::App,
+    config::{self, Config},
+    error::{Error, Result},
+};
+
+/// The approval gate for AI agents: they read freely, every write waits for a person.
+#[derive(Parser)]
+#[command(version, propagate_version = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Demo(demo::Demo),
+    Serve(serve::Serve),
+    Mcp(mcp::Mcp),
+    Migrate(migrate::Migrate),
+    Seed(seed::Seed),
+    #[command(subcommand)]
+    Person(person::Person),
+    #[command(subcommand)]
+    Agent(agent::Agent),
+    Pause(pause::Pause),
+    Resume(pause::Resume),
+    Connect(connect::Connect),
+    #[command(subcommand)]
+    Audit(audit::Audit),
+    Check(check::Check),
+}
+
+impl Cli {
+    /// Reads the process's arguments and environment. Where those are asking for help, or are wrong in themselves, this
+    /// says so and ends the process.
+    ///
+    /// # Errors
+    /// `Setup` for a value that a setting can't take.
+    pub fn read() -> Result<Self> {
+        Self::try_parse().map_err(|error| match config::refused(&error, &Self::command()) {
+            Some(sentence) => Error::Setup(sentence),
+            None => error.exit(),
+        })
+    }
+
+    /// Does what was asked.
+    pub async fn run(self) -> Result<()> {
+        match self.command {
+            Command::Demo(demo) => demo.run().await,
+            Command::Serve(serve) => serve.run().await,
+            Command::Mcp(mcp) => mcp.run().await,
+            Command::Migrate(migrate) => migrate.run().await,
+            Command::Seed(seed) => seed.run().await,
+            Command::Person(person) => person.run().await,
+            Command::Agent(agent) => agent.run().await,
+            Command::Pause(pause) => pause.run().await,
+            Command::Resume(resume) => resume.run().await,
+            Command::Connect(connect) => connect.run(),
+            Command::Audit(audit) => audit.run().await,
+            Command::Check(check) => check.run().await,
+        }
+    }
+}
+
+/// What is printed of an error before the process ends with 1.
+pub fn sentence(error: &Error) -> String {
+    match error {
+        Error::Denied(denial) => denial.message.clone(),
+        Error::Setup(sentence) => sentence.clone(),
+        // The rest of what a database says of itself is advice for its own clients.
+        Error::Unavailable(cause) => {
+            let cause = cause.to_string();
+            format!("The database can't be reached: {}", cause.lines().next().unwrap_or_default())
+        }
+        Error::Internal(cause) => format!("Something went wrong inside Countersign: {cause}"),
+    }
+}
+
+/// The application on a database that is up to date, for commands that do one thing.
+async fn open(config: Config) -> Result<App> {
+    logging::start(config.log);
+    let app = App::build(config)?;
+    app.db.check_schema().await?;
+    Ok(app)
+}
+
+/// Prints a value for programs.
+fn print_json(value: &serde_json::Value) {
+    println!("{value:#}");
+}

@@ -1,0 +1,157 @@
+//! `agent`: agents, their keys and scopes.
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use super::{open, print_json};
+use crate::{
+    app::App,
+    auth::accounts::NewAgent,
+    config::Config,
+    error::Result,
+    store::{agents, people},
+};
+
+/// Add, list and change agents
+#[derive(Subcommand)]
+pub enum Agent {
+    /// Add an agent; its key is printed this once
+    Add {
+        #[command(flatten)]
+        named: Named,
+        #[command(flatten)]
+        scopes: Scopes,
+        /// The person it belongs to, by e-mail address [default: the first owner]
+        #[arg(long, value_name = "EMAIL")]
+        owner: Option<String>,
+        /// Print JSON: name, key, scopes
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        config: Config,
+    },
+    /// List every agent
+    List {
+        /// Print JSON: name, scopes, owner, revoked
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        config: Config,
+    },
+    /// Replace an agent's scopes
+    Scopes {
+        #[command(flatten)]
+        named: Named,
+        #[command(flatten)]
+        scopes: Scopes,
+        #[command(flatten)]
+        config: Config,
+    },
+    /// Make a new key, printed this once; the old one stops working
+    Rotate {
+        #[command(flatten)]
+        named: Named,
+        /// Print JSON: name, key, scopes
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        config: Config,
+    },
+    /// Revoke an agent for good; what it asked for can no longer be executed
+    Revoke {
+        #[command(flatten)]
+        named: Named,
+        #[command(flatten)]
+        config: Config,
+    },
+}
+
+#[derive(Args)]
+pub struct Named {
+    /// The agent's name
+    #[arg(long)]
+    name: String,
+}
+
+#[derive(Args)]
+pub struct Scopes {
+    /// orders:read, orders:write, inventory:read or inventory:write; repeat it for more
+    #[arg(long = "scope", required = true, value_name = "SCOPE")]
+    scopes: Vec<String>,
+}
+
+impl Agent {
+    pub(super) async fn run(self) -> Result<()> {
+        match self {
+            Self::Add {
+                named,
+                scopes: Scopes { scopes },
+                owner,
+                json,
+                config,
+            } => {
+                let App { auth, gate, .. } = open(config).await?;
+                let known = gate.registry.scopes();
+                print_new(&auth.add_agent(&named.name, &scopes, owner.as_deref(), &known).await?, json);
+            }
+            Self::List { json, config } => list(config, json).await?,
+            Self::Scopes {
+                named,
+                scopes: Scopes { scopes },
+                config,
+            } => {
+                let App { auth, gate, .. } = open(config).await?;
+                let agent = auth.set_scopes(&named.name, &scopes, &gate.registry.scopes()).await?;
+                println!("{} has these scopes now: {}.", agent.name, agent.scopes);
+            }
+            Self::Rotate { named, json, config } => {
+                print_new(&open(config).await?.auth.rotate(&named.name).await?, json);
+            }
+            Self::Revoke { named, config } => {
+                let agent = open(config).await?.auth.revoke(&named.name).await?;
+                println!("{} is revoked.", agent.name);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn print_new(new: &NewAgent, json: bool) {
+    let NewAgent { agent, key } = new;
+    if json {
+        return print_json(&json!({ "name": agent.name, "key": key, "scopes": scopes(agent) }));
+    }
+    println!("{} has these scopes: {}. Its key is shown once:", agent.name, agent.scopes);
+    println!("  {key}");
+}
+
+async fn list(config: Config, json: bool) -> Result<()> {
+    let db = open(config).await?.db;
+    let (agents, people) = db.read(|conn| Ok((agents::all(conn)?, people::all(conn)?))).await?;
+    let owner = |agent: &agents::Agent| {
+        people
+            .iter()
+            .find(|person| Some(&person.id) == agent.owner_id.as_ref())
+            .map(|person| &person.email)
+    };
+    if json {
+        let shown = |agent: &agents::Agent| {
+            json!({
+                "name": agent.name, "scopes": scopes(agent), "owner": owner(agent),
+                "revoked": agent.revoked_at.is_some(),
+            })
+        };
+        print_json(&agents.iter().map(shown).collect());
+        return Ok(());
+    }
+    for agent in &agents {
+        let owner = owner(agent).map_or("nobody", String::as_str);
+        let state = if agent.revoked_at.is_some() { "  revoked" } else { "" };
+        println!("{}  {}  of {owner}{state}", agent.name, agent.scopes);
+    }
+    Ok(())
+}
+
+fn scopes(agent: &agents::Agent) -> Vec<&str> {
+    agent.scopes.split(' ').filter(|scope| !scope.is_empty()).collect()
+}

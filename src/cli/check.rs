@@ -1,0 +1,169 @@
+//! `check`: what is in force, what is wrong, and how to mend it.
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use clap::Args;
+
+use super::{logging, sentence, serve::bind};
+use crate::{
+    app,
+    auth::SESSION_HOURS,
+    config::Config,
+    db::{Db, Schema},
+    error::{Error, Result},
+    kinds::Kind,
+    store::{pauses, people},
+};
+
+/// Read the settings, reach the database, and print what is in force and what is wrong
+///
+/// Ends with 0 only if `countersign serve` would work.
+#[derive(Args)]
+pub struct Check {
+    #[command(flatten)]
+    config: Config,
+}
+
+impl Check {
+    pub(super) async fn run(self) -> Result<()> {
+        logging::start(self.config.log);
+        let config = &self.config;
+        let mut problems = usize::from(!listens(config).await);
+        addresses(config);
+        limits(config);
+        let secret = config.open_secret().map(|_| secret_place(config).to_owned());
+        problems += usize::from(!found("Secret", secret));
+        for (kind, window) in windows(config) {
+            problems += usize::from(!found(&kind, window));
+        }
+        problems += usize::from(!database(config).await);
+        line("E-mail", "not part of this version; SMTP_URL is not read");
+        match problems {
+            0 => {
+                println!("\n`countersign serve` would work.");
+                Ok(())
+            }
+            1 => Err(Error::Setup("`countersign serve` would not work: there is a problem.".to_owned())),
+            many => {
+                Err(Error::Setup(format!("`countersign serve` would not work: there are {many} problems.")))
+            }
+        }
+    }
+}
+
+fn line(what: &str, value: impl std::fmt::Display) {
+    println!("{what:<24}{value}");
+}
+
+/// Prints what is in force, or what would keep `serve` from working. Answers whether all is well.
+fn found(what: &str, value: Result<String>) -> bool {
+    match &value {
+        Ok(value) => line(what, value),
+        Err(error) => line(what, format!("PROBLEM: {}", sentence(error))),
+    }
+    value.is_ok()
+}
+
+async fn listens(config: &Config) -> bool {
+    let listen = match bind(config.listen) {
+        Ok((_, _)) => Ok(config.listen.to_string()),
+        Err(_) if answers(config.listen).await => {
+            Ok(format!("{}, where Countersign is running already", config.listen))
+        }
+        Err(error) => Err(error),
+    };
+    found("Listens on", listen)
+}
+
+fn addresses(config: &Config) {
+    line("Public URL", config.public_url());
+    let proxies: Vec<_> = config.proxies().iter().map(ToString::to_string).collect();
+    line("Trusted proxies", if proxies.is_empty() { "none".to_owned() } else { proxies.join(", ") });
+    let readers = if config.metrics_token.is_some() {
+        "the bearer of the token"
+    } else {
+        "this machine only"
+    };
+    line("/metrics is for", readers);
+}
+
+/// Whether a Countersign answers there.
+async fn answers(listen: SocketAddr) -> bool {
+    let client = reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(2)).build();
+    let Ok(client) = client else { return false };
+    let answer = client.get(format!("http://{listen}/healthz")).send().await;
+    match answer {
+        Ok(answer) => answer.text().await.is_ok_and(|text| text == "ok\n"),
+        Err(_) => false,
+    }
+}
+
+fn limits(config: &Config) {
+    line("Requests wait", shown(config.action_ttl.duration()));
+    line("Sign-ins last", format!("{SESSION_HOURS} h"));
+    line("Reads per agent", config.read_rate);
+    line("New requests per agent", config.write_rate);
+    line("Largest stock change", config.max_stock_delta);
+}
+
+/// Each kind with how long a repeated request replays the outcome.
+fn windows(config: &Config) -> Vec<(String, Result<String>)> {
+    let registry = app::registry(config);
+    let windows = match app::retry_windows(config, &registry) {
+        Ok(windows) => windows,
+        Err(error) => return vec![("Repetitions".to_owned(), Err(error))],
+    };
+    let window = |kind: &Arc<dyn Kind>| match windows.of(kind.spec()) {
+        Duration::ZERO => "every request needs an idempotency_key".to_owned(),
+        window => format!("a repetition replays the outcome for {}", shown(window)),
+    };
+    registry.kinds().map(|kind| (kind.spec().name.to_owned(), Ok(window(kind)))).collect()
+}
+
+fn secret_place(config: &Config) -> &'static str {
+    if config.secret.is_some() {
+        "from COUNTERSIGN_SECRET"
+    } else {
+        "kept beside the database's file"
+    }
+}
+
+async fn database(config: &Config) -> bool {
+    line("Database", &config.database_url);
+    let reached = async {
+        let db = Db::open(&config.database_url)?;
+        Ok((db.schema().await?, db))
+    };
+    match reached.await {
+        Ok((Schema::Current, db)) => {
+            line("Schema", "up to date");
+            found("Can decide", deciders(&db).await)
+        }
+        Ok((Schema::Behind, _)) => {
+            line("Schema", "behind; `countersign serve` brings it up to date");
+            true
+        }
+        Err(error) => found("Schema", Err(error)),
+    }
+}
+
+/// Who can approve, and what is paused.
+async fn deciders(db: &Db) -> Result<String> {
+    let (people, pauses) = db.read(|conn| Ok((people::all(conn)?, pauses::all(conn)?))).await?;
+    for pause in pauses {
+        line("Paused", pause.target);
+    }
+    let able = people.iter().filter(|person| person.enabled && person.role.decides()).count();
+    Ok(match able {
+        0 => "nobody yet; add somebody with `countersign person add --email … --role owner`".to_owned(),
+        able => format!("{able} of {} people", people.len()),
+    })
+}
+
+/// A duration in the largest unit that makes it whole.
+fn shown(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    let units = [(3600, "h"), (60, "min"), (1, "s")];
+    let (size, unit) = units.into_iter().find(|(size, _)| seconds.is_multiple_of(*size)).unwrap_or((1, "s"));
+    format!("{} {unit}", seconds / size)
+}

@@ -1,0 +1,37 @@
+//! `connect`: the set-up of an MCP client.
+
+use clap::Args;
+
+use crate::{
+    config::Config,
+    error::Result,
+    mcp::connect::{Client, KEY_PLACEHOLDER, set_up},
+};
+
+/// Print the set-up of an MCP client, ready to paste
+#[derive(Args)]
+pub struct Connect {
+    /// claude-code, claude-desktop, cursor or vscode
+    client: Client,
+
+    /// The server, as https://HOST [default: the public URL]
+    #[arg(long, env = "COUNTERSIGN_URL", value_name = "URL")]
+    url: Option<String>,
+
+    /// The agent's key [default: a placeholder]
+    #[arg(long, env = "COUNTERSIGN_AGENT_KEY", hide_env_values = true, value_name = "KEY")]
+    agent_key: Option<String>,
+}
+
+impl Connect {
+    pub(super) fn run(self) -> Result<()> {
+        let url = match self.url {
+            Some(url) => url,
+            // Of the settings only the address matters here, and no database is opened.
+            None => Config::on("sqlite://countersign.db")?.public_url().to_string(),
+        };
+        let key = self.agent_key.as_deref().unwrap_or(KEY_PLACEHOLDER);
+        print!("{}", set_up(self.client, &url, key));
+        Ok(())
+    }
+}

@@ -1,0 +1,87 @@
+//! `demo`: everything at once, for trying out: a shop, people, agents and requests, served.
+
+mod accounts;
+mod sheet;
+mod story;
+
+use std::{fs::DirBuilder, net::SocketAddr, os::unix::fs::DirBuilderExt, path::PathBuf};
+
+use clap::Args;
+
+use self::sheet::Sheet;
+use super::{logging, serve};
+use crate::{
+    app::App,
+    config::{self, Config},
+    error::{Error, Result},
+    mcp::connect::{Client, set_up},
+    shop::import,
+};
+
+/// Try it out: a shop, people, agents and requests in a folder of their own, served on this machine
+///
+/// Other settings come from the environment, except DATABASE_URL and COUNTERSIGN_SECRET: both are kept in the folder.
+#[derive(Args)]
+pub struct Demo {
+    /// The address to listen on; port 0 takes a free one
+    #[arg(
+        long,
+        env = "COUNTERSIGN_LISTEN",
+        default_value = "127.0.0.1:8080",
+        value_name = "ADDRESS:PORT",
+        value_parser = config::address
+    )]
+    listen: SocketAddr,
+
+    /// The folder that holds everything; a second start continues with what is there
+    #[arg(long, env = "COUNTERSIGN_DATA_DIR", default_value = "countersign-demo", value_name = "DIR")]
+    data_dir: PathBuf,
+}
+
+impl Demo {
+    pub(super) async fn run(self) -> Result<()> {
+        let database = format!("sqlite://{}", self.data_dir.join("countersign.db").display());
+        let config = Config::on(&database)?;
+        logging::start(config.log);
+        let (listener, listen) = serve::bind(self.listen)?;
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.data_dir).map_err(|error| {
+            let folder = self.data_dir.display();
+            Error::Setup(format!(
+                "COUNTERSIGN_DATA_DIR (--data-dir) is {folder}, which can't be made: {error}."
+            ))
+        })?;
+        let app = App::build(Config {
+            listen,
+            secret: None,
+            ..config
+        })?;
+        app.db.migrate().await?;
+        import::seed(&app.db).await?;
+        let path = self.data_dir.join("demo.json");
+        let sheet = accounts::prepare(&app, sheet::read(&path)?).await?;
+        sheet.write(&path)?;
+        let told = story::tell(&app, &sheet).await?;
+        welcome(&sheet, &path, &told);
+        serve::serve(app, listener).await
+    }
+}
+
+/// What a person who tries it out needs to know.
+fn welcome(sheet: &Sheet, path: &std::path::Path, told: &str) {
+    println!("Countersign's demo: for trying out only. Whoever reads {} can sign in.\n", path.display());
+    println!("Dashboard: {}", sheet.dashboard_url);
+    for person in &sheet.people {
+        println!("  {:<22} {}   ({})", person.email, person.password, person.role);
+    }
+    println!("\nAgents: {}", sheet.mcp_url);
+    for agent in &sheet.agents {
+        println!("  {:<16} {}   ({})", agent.name, agent.key, agent.scopes.join(" "));
+    }
+    if let Some(agent) = sheet.agents.last() {
+        println!("\nConnect Claude Code (`countersign connect` knows other clients):");
+        for line in set_up(Client::ClaudeCode, &sheet.dashboard_url, &agent.key).lines() {
+            println!("  {line}");
+        }
+    }
+    println!("\n{told}\nStop it with Ctrl-C; a second start continues with the same data.");
+}

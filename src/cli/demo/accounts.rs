@@ -1,0 +1,79 @@
+//! One person per role, and two agents. What an earlier start made is kept, with what its `demo.json` says.
+
+use super::sheet::{AgentSheet, PersonSheet, Sheet};
+use crate::{
+    app::App,
+    auth::accounts::NewPerson,
+    error::Result,
+    store::{
+        agents,
+        people::{self, Role},
+    },
+};
+
+/// The agent with every scope.
+pub(super) const SUPPORT: &str = "support-agent";
+/// The agent that may only read.
+pub(super) const READER: &str = "read-only-agent";
+
+/// Makes what is missing, and answers the new `demo.json`.
+pub(super) async fn prepare(app: &App, earlier: Option<Sheet>) -> Result<Sheet> {
+    let (mut people, mut agents) = earlier.map(|sheet| (sheet.people, sheet.agents)).unwrap_or_default();
+    let mut kept = Vec::new();
+    for role in Role::ALL {
+        let email = format!("{role}@example.com");
+        let place = people.iter().position(|person| person.email == email);
+        kept.push(person(app, *role, email, place.map(|place| people.swap_remove(place))).await?);
+    }
+    let every = app.gate.registry.scopes();
+    let reading: Vec<_> = every.iter().copied().filter(|scope| scope.ends_with(":read")).collect();
+    let mut keys = Vec::new();
+    for (name, scopes) in [(READER, reading), (SUPPORT, every)] {
+        let place = agents.iter().position(|agent| agent.name == name);
+        keys.push(agent(app, name, &scopes, place.map(|place| agents.swap_remove(place))).await?);
+    }
+    let url = app.config.public_url().origin().ascii_serialization();
+    Ok(Sheet {
+        mcp_url: format!("{url}/mcp"),
+        api_url: format!("{url}/api/v1"),
+        dashboard_url: url,
+        people: kept,
+        agents: keys,
+    })
+}
+
+async fn person(app: &App, role: Role, email: String, earlier: Option<PersonSheet>) -> Result<PersonSheet> {
+    let wanted = email.clone();
+    let exists = app.db.read(move |conn| people::by_email(conn, &wanted)).await?.is_some();
+    let NewPerson {
+        person,
+        password,
+        api_token,
+    } = match (exists, earlier) {
+        (true, Some(earlier)) => return Ok(earlier),
+        (true, None) => app.auth.reset_password(&email).await?,
+        (false, _) => app.auth.add_person(&email, role).await?,
+    };
+    Ok(PersonSheet {
+        email: person.email,
+        password,
+        role: person.role.to_string(),
+        api_token,
+    })
+}
+
+async fn agent(app: &App, name: &str, scopes: &[&str], earlier: Option<AgentSheet>) -> Result<AgentSheet> {
+    let wanted = name.to_owned();
+    let exists = app.db.read(move |conn| agents::by_name(conn, &wanted)).await?.is_some();
+    let scopes: Vec<String> = scopes.iter().map(ToString::to_string).collect();
+    let new = match (exists, earlier) {
+        (true, Some(earlier)) => return Ok(earlier),
+        (true, None) => app.auth.rotate(name).await?,
+        (false, _) => app.auth.add_agent(name, &scopes, None, &app.gate.registry.scopes()).await?,
+    };
+    Ok(AgentSheet {
+        name: new.agent.name,
+        key: new.key,
+        scopes,
+    })
+}

@@ -1,0 +1,71 @@
+//! `demo.json`: addresses, sign-ins and keys, for people and programs.
+
+use std::{
+    fs::{self, OpenOptions},
+    io::{ErrorKind, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::Path,
+};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// The file.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Sheet {
+    pub(super) dashboard_url: String,
+    pub(super) mcp_url: String,
+    pub(super) api_url: String,
+    pub(super) people: Vec<PersonSheet>,
+    pub(super) agents: Vec<AgentSheet>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct PersonSheet {
+    pub(super) email: String,
+    pub(super) password: String,
+    pub(super) role: String,
+    pub(super) api_token: String,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct AgentSheet {
+    pub(super) name: String,
+    pub(super) key: String,
+    pub(super) scopes: Vec<String>,
+}
+
+/// The file of an earlier start, if there was one.
+pub(super) fn read(path: &Path) -> Result<Option<Sheet>> {
+    let wrong = |error: &dyn std::fmt::Display| {
+        let path = path.display();
+        Error::Setup(format!(
+            "{path} can't be read: {error}. Without the file, the demo makes new passwords and keys."
+        ))
+    };
+    match fs::read(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(wrong(&error)),
+        Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| wrong(&error)),
+    }
+}
+
+impl Sheet {
+    /// Writes the file, which only its owner may read. Whoever looks finds the old one or the new one, never a part.
+    pub(super) fn write(&self, path: &Path) -> Result<()> {
+        let draft = path.with_extension(format!("{}.new", std::process::id()));
+        let failed =
+            |error: std::io::Error| Error::Setup(format!("{} can't be written: {error}.", path.display()));
+        let json = serde_json::to_vec_pretty(self).map_err(|error| Error::Internal(error.into()))?;
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&draft)
+            .map_err(failed)?;
+        file.write_all(&json).and_then(|()| file.write_all(b"\n")).map_err(failed)?;
+        fs::rename(&draft, path).map_err(failed)
+    }
+}

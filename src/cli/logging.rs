@@ -1,0 +1,25 @@
+//! The log goes to standard error: standard output is for answers, and for MCP.
+
+use std::io::{IsTerminal, stderr};
+
+use tracing::{Level, level_filters::LevelFilter};
+use tracing_subscriber::EnvFilter;
+
+use crate::config::LogStyle;
+
+/// Starts logging.
+pub(super) fn start(style: LogStyle) {
+    // Libraries are of interest to whoever looks for a defect, and otherwise only when something is wrong.
+    let others = if style.level > Level::INFO {
+        style.level
+    } else {
+        style.level.min(Level::WARN)
+    };
+    let filter = EnvFilter::new(format!("{},countersign={}", LevelFilter::from(others), style.level));
+    let log = tracing_subscriber::fmt().with_writer(stderr).with_env_filter(filter);
+    if style.json {
+        log.json().init();
+    } else {
+        log.with_ansi(stderr().is_terminal()).init();
+    }
+}

@@ -1,0 +1,60 @@
+//! `mcp`: MCP over standard input and output.
+
+use clap::Args;
+use tokio::io::{stdin, stdout};
+
+use super::{logging, open};
+use crate::{
+    config::{Config, LogStyle},
+    error::{Error, Result},
+    mcp::{bridge, stdio},
+};
+
+/// Speak MCP over standard input and output: a bridge to a server, or straight on a database for trying out
+///
+/// With COUNTERSIGN_URL, everything is passed on to the server's /mcp. Without it, the database of DATABASE_URL is opened
+/// here, with the settings of the environment; whoever can start that can also change the database itself.
+#[derive(Args)]
+pub struct Mcp {
+    /// The server, as https://HOST
+    #[arg(long, env = "COUNTERSIGN_URL", value_name = "URL")]
+    url: Option<String>,
+
+    /// The agent's key
+    #[arg(long, env = "COUNTERSIGN_AGENT_KEY", hide_env_values = true, value_name = "KEY")]
+    agent_key: Option<String>,
+
+    /// Where the database is, without a server. A bridge does not look at it: the variable may belong to another program
+    #[arg(
+        long,
+        env = "DATABASE_URL",
+        default_value = "sqlite://countersign.db",
+        hide_env_values = true,
+        value_name = "DATABASE"
+    )]
+    database_url: String,
+
+    /// What is logged to stderr: error, warn, info, debug or trace, and json for machines, separated by commas
+    #[arg(long, env = "COUNTERSIGN_LOG", default_value = "warn", value_name = "LEVEL")]
+    log: LogStyle,
+}
+
+impl Mcp {
+    pub(super) async fn run(self) -> Result<()> {
+        let key = self.agent_key.filter(|key| !key.trim().is_empty()).ok_or_else(|| {
+            Error::Setup(
+                "COUNTERSIGN_AGENT_KEY (--agent-key) is missing; `countersign agent add` prints one."
+                    .to_owned(),
+            )
+        })?;
+        if let Some(url) = &self.url {
+            logging::start(self.log);
+            return bridge::run(url, &key, stdin(), stdout()).await;
+        }
+        let config = Config {
+            log: self.log,
+            ..Config::on(&self.database_url)?
+        };
+        stdio::serve(open(config).await?.gateway, key, stdin(), stdout()).await
+    }
+}

@@ -1,0 +1,74 @@
+//! `serve`: dashboard, REST, MCP over HTTP and the sweeper in one process.
+
+use std::net::{SocketAddr, TcpListener};
+
+use clap::Args;
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::logging;
+use crate::{
+    app::{self, App},
+    config::{self, Config},
+    error::{Error, Result},
+};
+
+/// Serve the dashboard, REST and MCP over HTTP; the schema is brought up to date first
+#[derive(Args)]
+pub struct Serve {
+    /// Leave the schema alone, and do not start unless it is up to date
+    #[arg(long, env = "COUNTERSIGN_NO_MIGRATE", value_parser = config::yes_or_no)]
+    no_migrate: bool,
+    #[command(flatten)]
+    config: Config,
+}
+
+impl Serve {
+    pub(super) async fn run(self) -> Result<()> {
+        logging::start(self.config.log);
+        let (listener, listen) = bind(self.config.listen)?;
+        let app = App::build(Config {
+            listen,
+            ..self.config
+        })?;
+        if self.no_migrate {
+            app.db.check_schema().await?;
+        } else {
+            app.db.migrate().await?;
+        }
+        serve(app, listener).await
+    }
+}
+
+/// Takes the address, and tells the port where 0 left the choice to the system.
+pub(super) fn bind(listen: SocketAddr) -> Result<(TcpListener, SocketAddr)> {
+    let failed = |error: std::io::Error| {
+        Error::Setup(format!(
+            "COUNTERSIGN_LISTEN (--listen) is {listen}, which can't be listened on: {error}."
+        ))
+    };
+    let listener = TcpListener::bind(listen).map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    Ok((listener, address))
+}
+
+/// Serves until SIGTERM or SIGINT.
+pub(super) async fn serve(app: App, listener: TcpListener) -> Result<()> {
+    let stopped = stopped()?;
+    tracing::info!(listen = %app.config.listen, url = %app.config.public_url(), "serving");
+    app::serve(app, listener, stopped).await?;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+/// Resolves when somebody asks the process to stop.
+fn stopped() -> Result<impl Future<Output = ()>> {
+    let listen = |kind| signal(kind).map_err(|error| Error::Internal(error.into()));
+    let (mut terminate, mut interrupt) = (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        tracing::info!("stopping");
+    })
+}
