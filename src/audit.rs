@@ -222,6 +222,11 @@ pub fn record_unbounded(
     record(conn, id, at, entry)
 }
 
+/// Whether there is a counter of a past minute to close.
+pub fn has_closed_floods(conn: &mut Conn, now: Timestamp) -> QueryResult<bool> {
+    Ok(!floods::closed(conn, minute(now), 1)?.is_empty())
+}
+
 /// Closes the counters of past minutes. Returns how many there were; at most `limit` at a time.
 pub fn close_floods(conn: &mut Conn, now: Timestamp, limit: i64) -> QueryResult<usize> {
     let closed = floods::closed(conn, minute(now), limit)?;

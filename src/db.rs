@@ -11,7 +11,13 @@ mod migrate;
 mod pool;
 mod trouble;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 pub use clock::Clock;
 pub use conn::{Conn, Savepoint, savepoint};
@@ -38,6 +44,7 @@ const TRIES: u32 = 8;
 pub struct Db {
     readers: Arc<Pool>,
     writers: Arc<Pool>,
+    writes: Arc<AtomicUsize>,
 }
 
 impl Db {
@@ -46,6 +53,7 @@ impl Db {
         Ok(Self {
             readers: Arc::new(pool::readers(url)?),
             writers: Arc::new(pool::writers(url)?),
+            writes: Arc::default(),
         })
     }
 
@@ -90,7 +98,9 @@ impl Db {
         T: Send + 'static,
         F: Fn(&mut Conn) -> QueryResult<T> + Send + 'static,
     {
+        let writes = Arc::clone(&self.writes);
         self.on_thread(&self.writers, move |pool| {
+            let _counted = Counted::new(&writes);
             let mut conn = pool.get()?;
             let mut tries = 1;
             loop {
@@ -106,6 +116,11 @@ impl Db {
         .await
     }
 
+    /// How many calls of [`Db::write`] hold a connection or wait for one.
+    pub fn writes_under_way(&self) -> usize {
+        self.writes.load(Ordering::SeqCst)
+    }
+
     async fn on_thread<T, F>(&self, pool: &Arc<Pool>, work: F) -> Result<T>
     where
         T: Send + 'static,
@@ -115,5 +130,21 @@ impl Db {
         tokio::task::spawn_blocking(move || work(&pool))
             .await
             .map_err(|panic| Error::Internal(Box::new(panic)))?
+    }
+}
+
+/// One more, for as long as this lives.
+struct Counted<'a>(&'a AtomicUsize);
+
+impl<'a> Counted<'a> {
+    fn new(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::SeqCst);
+        Self(count)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }

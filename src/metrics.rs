@@ -19,6 +19,7 @@ pub struct Metrics {
     http_requests: IntCounterVec,
     queue_depth: IntGauge,
     oldest_pending_seconds: IntGauge,
+    writes_under_way: IntGauge,
 }
 
 impl Default for Metrics {
@@ -35,6 +36,10 @@ impl Default for Metrics {
             "countersign_oldest_pending_seconds",
             "Age of the oldest waiting action, in seconds.",
         );
+        let writes = IntGauge::new(
+            "countersign_writes_under_way",
+            "Write transactions of this process that run or wait for the database.",
+        );
         let metrics = Self {
             registry: Registry::new(),
             tool_seconds: tool_seconds.expect("valid metric"),
@@ -43,13 +48,15 @@ impl Default for Metrics {
                 .expect("valid metric"),
             queue_depth: depth.expect("valid metric"),
             oldest_pending_seconds: oldest.expect("valid metric"),
+            writes_under_way: writes.expect("valid metric"),
         };
-        let all: [Box<dyn prometheus::core::Collector>; 5] = [
+        let all: [Box<dyn prometheus::core::Collector>; 6] = [
             Box::new(metrics.tool_seconds.clone()),
             Box::new(metrics.decisions.clone()),
             Box::new(metrics.http_requests.clone()),
             Box::new(metrics.queue_depth.clone()),
             Box::new(metrics.oldest_pending_seconds.clone()),
+            Box::new(metrics.writes_under_way.clone()),
         ];
         for collector in all {
             metrics.registry.register(collector).expect("each metric has a name of its own");
@@ -87,6 +94,7 @@ impl Metrics {
             .await?;
         self.queue_depth.set(depth);
         self.oldest_pending_seconds.set(age);
+        self.writes_under_way.set(i64::try_from(gate.db.writes_under_way()).unwrap_or(i64::MAX));
         TextEncoder::new()
             .encode_to_string(&self.registry.gather())
             .map_err(|error| Error::Internal(Box::new(error)))

@@ -10,6 +10,7 @@ pub mod money;
 pub mod order_cancellation;
 mod order_record;
 mod page;
+pub mod pages;
 mod reference;
 pub mod refund;
 pub mod search_orders;

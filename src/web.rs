@@ -5,8 +5,13 @@
 
 pub mod account;
 pub mod action;
+pub mod agents;
 pub mod assets;
+pub mod audit;
+pub mod history;
+pub mod link;
 pub mod login;
+pub mod people;
 pub mod queue;
 pub mod refused;
 pub mod shell;

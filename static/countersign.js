@@ -38,7 +38,9 @@
 
   // A refused decision is a page too, and shown like any other; a refused look at the queue changes nothing.
   document.addEventListener("htmx:beforeSwap", (event) => {
-    if (event.detail.requestConfig.verb === "post") event.detail.shouldSwap = true;
+    if (event.detail.requestConfig.verb !== "post") return;
+    event.detail.shouldSwap = true;
+    event.detail.isError = false;
   });
 
   // After a decision the reader goes on at its heading.

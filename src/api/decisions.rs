@@ -16,10 +16,10 @@ use super::{
 use crate::{
     audit::Door,
     auth::{Visitor, guard::source},
-    error::{Error, Result as Decided},
+    error::{Denial, Error, Result as Decided},
     kinds::Shape,
     metrics::Metrics,
-    store::actions::Action,
+    store::{actions::Action, read_id},
     workflow::{Approval, Gate, Rejection},
 };
 
@@ -80,8 +80,8 @@ pub async fn approve(
     query::none(&request)?;
     let id = path_id(&request)?;
     let body: ApproveBody = body::read(&request, payload, &APPROVE).await?;
-    for known in body.acknowledge.iter().flatten() {
-        query::id("acknowledge", known)?;
+    if body.acknowledge.iter().flatten().any(|id| read_id(id).is_none()) {
+        return Err(Denial::invalid("acknowledge", "acknowledge must be a list of action ids.").into());
     }
     let approval = Approval {
         digest: body.digest,

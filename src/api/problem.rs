@@ -171,3 +171,30 @@ fn title(code: Code) -> &'static str {
         Code::AlreadyDecided => "Already decided",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_that_is_away_says_when_to_come_back_and_nothing_else() {
+        let away = Error::Unavailable("connection to server at 10.0.0.7 failed".into());
+        let response = Problem::from(away).error_response();
+        assert_eq!(response.status(), 503);
+        assert_eq!(response.headers().get(header::RETRY_AFTER).unwrap(), "1");
+        let problem = Problem::from(Error::Internal("no such column: secret".into()));
+        assert_eq!((problem.status, problem.code), (500, "internal"));
+        assert!(!problem.detail.contains("column"), "{problem}");
+    }
+
+    #[test]
+    fn a_limit_says_when_it_ends() {
+        let denial = Denial {
+            retry_after_seconds: Some(7),
+            ..Denial::new(Code::RateLimited, "Too many.")
+        };
+        let response = Problem::from(denial).error_response();
+        assert_eq!(response.status(), 429);
+        assert_eq!(response.headers().get(header::RETRY_AFTER).unwrap(), "7");
+    }
+}

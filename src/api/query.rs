@@ -101,8 +101,7 @@ pub fn path_id(request: &HttpRequest) -> Result<String, Denial> {
     id("id", request.match_info().get("id").unwrap_or_default())
 }
 
-/// An id, or what is wrong with it.
-pub fn id(name: &str, text: &str) -> Result<String, Denial> {
+fn id(name: &str, text: &str) -> Result<String, Denial> {
     let sentence = || format!("{name} must be an id such as 01995a3e-8f0c-7c21-b6d4-2f9e0a1b3c4d.");
     read_id(text).ok_or_else(|| Denial::invalid(name, sentence()))
 }

@@ -10,14 +10,18 @@ use actix_web::{
 
 use super::health;
 use crate::{
-    api::{self, actions, audit, decisions, openapi},
+    api::{self, actions, decisions, openapi},
     auth::guard::{
         Access::{AgentKey, Anybody, Monitoring, SignedIn, Token},
-        Permission::{Audit, Decide, See},
+        Permission::{Audit, Decide, Own, See},
         Route,
     },
     mcp,
-    web::{self as pages, account, action, action::decide, assets, login, queue, refuse},
+    shop::pages::{order, orders, products},
+    web::{
+        self as pages, account, action, action::decide, agents, assets, audit, history, login, people, queue,
+        refuse,
+    },
 };
 
 const GET: Method = Method::GET;
@@ -34,16 +38,26 @@ pub fn routes() -> Vec<Route> {
         Route::new(GET, "/api/v1/actions/{id}", Token(See), api::refuse, actions::show),
         Route::new(POST, "/api/v1/actions/{id}/approve", Token(Decide), api::refuse, decisions::approve),
         Route::new(POST, "/api/v1/actions/{id}/reject", Token(Decide), api::refuse, decisions::reject),
-        Route::new(GET, "/api/v1/audit", Token(Audit), api::refuse, audit::list),
+        Route::new(GET, "/api/v1/audit", Token(Audit), api::refuse, api::audit::list),
         // People
         Route::new(GET, assets::PATH, Anybody, refuse, assets::get),
         Route::new(GET, "/login", Anybody, refuse, login::form),
         Route::new(POST, "/login", Anybody, refuse, login::enter),
         Route::new(POST, "/logout", SignedIn(See), refuse, login::leave),
         Route::new(GET, "/", SignedIn(See), refuse, queue::page),
+        Route::new(GET, "/actions", SignedIn(See), refuse, history::page),
         Route::new(GET, "/actions/{id}", SignedIn(See), refuse, action::page),
         Route::new(POST, "/actions/{id}/approve", SignedIn(Decide), refuse, decide::approve),
         Route::new(POST, "/actions/{id}/reject", SignedIn(Decide), refuse, decide::reject),
+        Route::new(GET, "/orders", SignedIn(See), refuse, orders::page),
+        Route::new(GET, "/orders/{id}", SignedIn(See), refuse, order::page),
+        Route::new(GET, "/products", SignedIn(See), refuse, products::page),
+        Route::new(GET, "/audit", SignedIn(Audit), refuse, audit::page),
+        Route::new(GET, "/audit/export", SignedIn(Audit), refuse, audit::export::file),
+        Route::new(GET, "/agents", SignedIn(Own), refuse, agents::page),
+        Route::new(POST, "/pause", SignedIn(Own), refuse, agents::pause),
+        Route::new(POST, "/resume", SignedIn(Own), refuse, agents::resume),
+        Route::new(GET, "/people", SignedIn(Own), refuse, people::page),
         Route::new(GET, "/account", SignedIn(See), refuse, account::page),
         // Operators
         Route::new(GET, "/healthz", Anybody, health::refuse, health::alive),

@@ -11,7 +11,7 @@ use super::log::Moment;
 use crate::{
     db::{Db, text_enum},
     error::{Error, Result},
-    store::events::{self, Event},
+    store::events::{self, Event, Filter},
 };
 
 /// How many events one read takes.
@@ -48,8 +48,7 @@ text_enum! {
 pub struct Export {
     db: Db,
     format: Format,
-    since: Option<Moment>,
-    until: Option<Moment>,
+    filter: Filter,
     /// The last event that was written.
     seq: i64,
     part: Part,
@@ -68,11 +67,23 @@ enum Part {
 impl Export {
     /// An export of what happened from `since` up to, and without, `until`.
     pub fn new(db: &Db, format: Format, since: Option<Moment>, until: Option<Moment>) -> Self {
+        let filter = Filter {
+            since: since.map(|Moment(at)| at),
+            until: until.map(|Moment(at)| at),
+            ..Filter::default()
+        };
+        Self::of(db, format, filter)
+    }
+
+    /// An export of the events that a page of the log would show, on all its pages.
+    pub fn of(db: &Db, format: Format, filter: Filter) -> Self {
         Self {
             db: db.clone(),
             format,
-            since,
-            until,
+            filter: Filter {
+                before_seq: None,
+                ..filter
+            },
             seq: 0,
             part: Part::Start,
             looks: LOOKS,
@@ -84,12 +95,11 @@ impl Export {
         if matches!(self.part, Part::End | Part::CutShort) {
             return Ok(None);
         }
-        let (seq, since, until) =
-            (self.seq, self.since.map(|Moment(at)| at), self.until.map(|Moment(at)| at));
+        let (seq, filter) = (self.seq, self.filter.clone());
         let read = self.db.read(move |conn| {
-            let page = events::after(conn, seq, since, until, PAGE)?;
+            let page = events::after(conn, seq, &filter, PAGE)?;
             let last = page.last().map_or(seq, |last| last.seq);
-            Ok((page, last, events::is_behind(conn, last, since, until)?))
+            Ok((page, last, events::is_behind(conn, last, &filter)?))
         });
         let (page, last, behind) = read.await?;
         let text = match self.format {

@@ -72,30 +72,19 @@ impl FromStr for Moment {
 /// # Errors
 /// `invalid_params` for a category or an actor that doesn't exist.
 pub async fn page(db: &Db, wanted: Wanted) -> Result<Page> {
-    if wanted.category.as_ref().is_some_and(|category| !CATEGORIES.contains(&category.as_str())) {
-        let message = format!("category must be one of {}.", CATEGORIES.join(", "));
-        return Err(Denial::invalid("category", message).into());
-    }
     let page = db.read(move |conn| {
-        let actor_id = match &wanted.actor {
-            Some(actor) => match actor_named(conn, actor)? {
-                Some(id) => Some(id),
-                None => return Ok(Err(Denial::invalid("actor", "There is no such person or agent."))),
+        let filter = match meant(conn, &wanted)? {
+            Ok(filter) => filter,
+            Err(denial) => return Ok(Err(denial)),
+        };
+        // One more than asked for tells whether there is a next page.
+        let mut found = events::page(
+            conn,
+            &Filter {
+                limit: wanted.limit + 1,
+                ..filter
             },
-            None => None,
-        };
-        let filter = Filter {
-            since: wanted.since.map(|Moment(at)| at),
-            until: wanted.until.map(|Moment(at)| at),
-            category: wanted.category.clone(),
-            actor_id,
-            action_id: wanted.action_id.clone(),
-            denied: wanted.denied,
-            before_seq: wanted.cursor,
-            // One more than asked for tells whether there is a next page.
-            limit: wanted.limit + 1,
-        };
-        let mut found = events::page(conn, &filter)?;
+        )?;
         let asked = usize::try_from(wanted.limit).unwrap_or_default();
         let more = found.len() > asked;
         found.truncate(asked);
@@ -104,6 +93,42 @@ pub async fn page(db: &Db, wanted: Wanted) -> Result<Page> {
         Ok(Ok(Page { events, next_cursor }))
     });
     Ok(page.await??)
+}
+
+/// What is meant by a question, without its place in the log: for a count, or for a file of all pages.
+///
+/// # Errors
+/// As [`page`].
+pub async fn filter(db: &Db, wanted: Wanted) -> Result<Filter> {
+    let wanted = Wanted {
+        cursor: None,
+        ..wanted
+    };
+    Ok(db.read(move |conn| meant(conn, &wanted)).await??)
+}
+
+fn meant(conn: &mut Conn, wanted: &Wanted) -> QueryResult<Result<Filter, Denial>> {
+    if wanted.category.as_ref().is_some_and(|category| !CATEGORIES.contains(&category.as_str())) {
+        let message = format!("category must be one of {}.", CATEGORIES.join(", "));
+        return Ok(Err(Denial::invalid("category", message)));
+    }
+    let actor_id = match &wanted.actor {
+        Some(actor) => match actor_named(conn, actor)? {
+            Some(id) => Some(id),
+            None => return Ok(Err(Denial::invalid("actor", "There is no such person or agent."))),
+        },
+        None => None,
+    };
+    Ok(Ok(Filter {
+        since: wanted.since.map(|Moment(at)| at),
+        until: wanted.until.map(|Moment(at)| at),
+        category: wanted.category.clone(),
+        actor_id,
+        action_id: wanted.action_id.clone(),
+        denied: wanted.denied,
+        before_seq: wanted.cursor,
+        limit: wanted.limit,
+    }))
 }
 
 fn actor_named(conn: &mut Conn, name: &str) -> QueryResult<Option<String>> {

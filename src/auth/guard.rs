@@ -151,6 +151,9 @@ async fn admit(
 }
 
 async fn judge(access: Access, request: &mut ServiceRequest) -> Result<(), Error> {
+    if request.uri().to_string().contains("%00") {
+        return Err(Denial::new(Code::InvalidParams, "The address contains a NUL character.").into());
+    }
     let auth = Rc::new(request.app_data::<web::Data<Auth>>().expect("the app has its Auth").clone());
     match access {
         Access::AgentKey | Access::Monitoring => Ok(()),
@@ -175,7 +178,11 @@ async fn judge(access: Access, request: &mut ServiceRequest) -> Result<(), Error
             Ok(())
         }
         Access::Token(permission) => {
-            let visitor = auth.api_token(&bearer(request.request()).unwrap_or_default()).await?;
+            let Some(token) = bearer(request.request()) else {
+                let sentence = "Send a person's API token as `Authorization: Bearer TOKEN`.";
+                return Err(Denial::new(Code::Unauthenticated, sentence).into());
+            };
+            let visitor = auth.api_token(&token).await?;
             permit(&visitor, permission)?;
             request.extensions_mut().insert(visitor);
             Ok(())
@@ -198,6 +205,12 @@ async fn check_form(request: &mut ServiceRequest, expected: Option<&str>) -> Res
     let Some(body) = body else {
         return Err(Denial::new(Code::InvalidParams, "The form is too large.").into());
     };
+    // No field may hold one, and not every database can be asked about it.
+    if url::form_urlencoded::parse(&body).any(|(_, value)| value.contains('\0')) {
+        return Err(
+            Denial::new(Code::InvalidParams, "The form contains a NUL character; leave it out.").into()
+        );
+    }
     let given = url::form_urlencoded::parse(&body)
         .find(|(name, _)| name == FORM_TOKEN)
         .map(|(_, value)| value);

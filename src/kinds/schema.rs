@@ -81,8 +81,9 @@ impl Shape {
                 )
             }
             kind => {
-                let wanted = wanted(kind);
-                Denial::invalid(&field, format!("{field} {wanted}."))
+                let (wanted, inside) = (wanted(kind), at.matches('/').count() > 1);
+                let place = if inside { format!("a part of {field}") } else { field.clone() };
+                Denial::invalid(&field, format!("{place} {wanted}."))
             }
         }
     }

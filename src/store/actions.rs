@@ -1,5 +1,7 @@
 //! Actions: the writes that agents asked for.
 
+use std::collections::BTreeMap;
+
 use diesel::{prelude::*, sql_query, sql_types::Text};
 
 use super::schema::{action_subjects, actions};
@@ -130,6 +132,15 @@ pub fn insert(conn: &mut Conn, action: &Action) -> QueryResult<()> {
 
 pub fn find(conn: &mut Conn, id: &str) -> QueryResult<Option<Action>> {
     actions::table.find(id).select(Action::as_select()).first(conn).optional()
+}
+
+/// What those actions are called, by id.
+pub fn headlines(conn: &mut Conn, ids: &[String]) -> QueryResult<BTreeMap<String, String>> {
+    let found: Vec<(String, String)> = actions::table
+        .filter(actions::id.eq_any(ids.to_vec()))
+        .select((actions::id, actions::headline))
+        .load(conn)?;
+    Ok(found.into_iter().collect())
 }
 
 /// Locks the action until the transaction ends, and reads it as it is then.

@@ -1,10 +1,6 @@
 //! The rows of the audit log. Written through [`crate::audit`] only.
 
-use diesel::{
-    prelude::*,
-    sql_query,
-    sql_types::{self, BigInt, Nullable},
-};
+use diesel::{dsl::sql, prelude::*, sql_types::Bool};
 
 use super::schema::audit_events;
 use crate::db::{Conn, QueryResult, Timestamp, settled_events};
@@ -66,10 +62,48 @@ pub fn insert(conn: &mut Conn, event: &NewEvent) -> QueryResult<()> {
 
 /// A page of the log, newest first.
 pub fn page(conn: &mut Conn, filter: &Filter) -> QueryResult<Vec<Event>> {
-    let mut query = audit_events::table
-        .select(Event::as_select())
+    matching(filter)
         .order(audit_events::seq.desc())
-        .into_boxed();
+        .limit(filter.limit)
+        .select(Event::as_select())
+        .load(conn)
+}
+
+/// How many events there are, on all pages together.
+pub fn count(conn: &mut Conn, filter: &Filter) -> QueryResult<i64> {
+    matching(filter).count().get_result(conn)
+}
+
+/// What happened to one action, oldest first.
+pub fn of_action(conn: &mut Conn, action_id: &str, limit: i64) -> QueryResult<Vec<Event>> {
+    audit_events::table
+        .filter(audit_events::action_id.eq(action_id))
+        .order(audit_events::seq.asc())
+        .limit(limit)
+        .select(Event::as_select())
+        .load(conn)
+}
+
+/// The next events after `seq` in order. Stops where an older event could still appear.
+pub fn after(conn: &mut Conn, seq: i64, filter: &Filter, limit: i64) -> QueryResult<Vec<Event>> {
+    let settled = sql::<Bool>(settled_events(conn));
+    matching(filter)
+        .filter(audit_events::seq.gt(seq))
+        .filter(settled)
+        .order(audit_events::seq.asc())
+        .limit(limit)
+        .select(Event::as_select())
+        .load(conn)
+}
+
+/// Whether there are events after `seq`, settled or not.
+pub fn is_behind(conn: &mut Conn, seq: i64, filter: &Filter) -> QueryResult<bool> {
+    let next = matching(filter).filter(audit_events::seq.gt(seq)).select(audit_events::seq);
+    Ok(next.first::<i64>(conn).optional()?.is_some())
+}
+
+fn matching(filter: &Filter) -> audit_events::BoxedQuery<'static, <Conn as Connection>::Backend> {
+    let mut query = audit_events::table.into_boxed();
     if let Some(since) = filter.since {
         query = query.filter(audit_events::at.ge(since));
     }
@@ -91,55 +125,5 @@ pub fn page(conn: &mut Conn, filter: &Filter) -> QueryResult<Vec<Event>> {
     if let Some(before) = filter.before_seq {
         query = query.filter(audit_events::seq.lt(before));
     }
-    query.limit(filter.limit).load(conn)
-}
-
-/// What happened to one action, oldest first.
-pub fn of_action(conn: &mut Conn, action_id: &str, limit: i64) -> QueryResult<Vec<Event>> {
-    audit_events::table
-        .filter(audit_events::action_id.eq(action_id))
-        .order(audit_events::seq.asc())
-        .limit(limit)
-        .select(Event::as_select())
-        .load(conn)
-}
-
-/// The next events after `seq` in order, from `since` up to `until`. Stops where an older event could still appear.
-pub fn after(
-    conn: &mut Conn,
-    seq: i64,
-    since: Option<Timestamp>,
-    until: Option<Timestamp>,
-    limit: i64,
-) -> QueryResult<Vec<Event>> {
-    let settled = settled_events(conn);
-    sql_query(format!(
-        "SELECT * FROM audit_events WHERE seq > $1 AND {settled} AND ($2 IS NULL OR at >= $2) \
-         AND ($3 IS NULL OR at < $3) ORDER BY seq LIMIT $4"
-    ))
-    .bind::<BigInt, _>(seq)
-    .bind::<Nullable<sql_types::Timestamp>, _>(since)
-    .bind::<Nullable<sql_types::Timestamp>, _>(until)
-    .bind::<BigInt, _>(limit)
-    .load(conn)
-}
-
-/// Whether there are events after `seq` in that period, settled or not.
-pub fn is_behind(
-    conn: &mut Conn,
-    seq: i64,
-    since: Option<Timestamp>,
-    until: Option<Timestamp>,
-) -> QueryResult<bool> {
-    let mut query = audit_events::table
-        .filter(audit_events::seq.gt(seq))
-        .select(audit_events::seq)
-        .into_boxed();
-    if let Some(since) = since {
-        query = query.filter(audit_events::at.ge(since));
-    }
-    if let Some(until) = until {
-        query = query.filter(audit_events::at.lt(until));
-    }
-    Ok(query.first::<i64>(conn).optional()?.is_some())
+    query
 }

@@ -118,7 +118,7 @@ fn page(denial: &Denial, next: Option<&str>) -> HttpResponse {
 fn title(code: Code) -> &'static str {
     match status(code) {
         StatusCode::UNAUTHORIZED => "Please sign in again",
-        StatusCode::FORBIDDEN => "Not for this role",
+        StatusCode::FORBIDDEN => "Not allowed",
         StatusCode::NOT_FOUND => "Nothing here",
         StatusCode::CONFLICT => "Something else came first",
         StatusCode::TOO_MANY_REQUESTS => "Too many attempts",

@@ -49,22 +49,30 @@ pub(super) fn lock_current(
 }
 
 impl Gate {
-    /// Ends what is past due and closes the denial counters of past minutes. Returns how many actions it ended.
+    /// Ends what is past due and closes the denial counters of past minutes. Returns how many actions it ended: those that
+    /// somebody else was faster with don't count. Writes nothing when there is nothing to do.
     pub async fn sweep(&self) -> Result<usize> {
-        let (clock, now) = (self.clock.clone(), self.clock.clone());
-        let due = self
-            .db
-            .read(move |conn| clock.now(conn).and_then(|now| actions::past_due(conn, now, BATCH)))
-            .await?;
+        let clock = self.clock.clone();
+        let to_do = self.db.read(move |conn| {
+            let now = clock.now(conn)?;
+            Ok((actions::past_due(conn, now, BATCH)?, audit::has_closed_floods(conn, now)?))
+        });
+        let (due, floods) = to_do.await?;
         let mut ended = 0;
         for id in due {
             let (gate, event_id) = (self.clone(), new_id());
-            let action = self.db.write(move |conn| lock_current(&gate, conn, &id, &event_id)).await?;
-            ended += usize::from(action.0.is_some_and(|action| action.status == Status::Expired));
+            let (action, now) = self.db.write(move |conn| lock_current(&gate, conn, &id, &event_id)).await?;
+            let own = |action: &Action| action.status == Status::Expired && action.decided_at == Some(now);
+            ended += usize::from(action.as_ref().is_some_and(own));
         }
-        self.db
-            .write(move |conn| now.now(conn).and_then(|now| audit::close_floods(conn, now, BATCH)))
-            .await?;
+        if floods {
+            let clock = self.clock.clone();
+            let close = move |conn: &mut Conn| {
+                let now = clock.now(conn)?;
+                audit::close_floods(conn, now, BATCH)
+            };
+            self.db.write(close).await?;
+        }
         Ok(ended)
     }
 }

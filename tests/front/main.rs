@@ -36,6 +36,7 @@ mod mcp_http;
 mod migrations;
 mod packaging;
 mod permissions;
+mod races;
 mod sessions;
 mod support;
 mod walk;

@@ -3,12 +3,16 @@
 pub mod agent;
 pub mod app;
 pub mod backend;
+pub mod books;
 pub mod browser;
 pub mod client;
 pub mod contract;
+pub mod held;
+pub mod http;
 pub mod person;
 pub mod postgres;
 pub mod races;
+pub mod rival;
 pub mod rows;
 pub mod run;
 pub mod session;

@@ -8,8 +8,8 @@ use crate::{
     kinds::Change,
     store::actions::Status,
     text,
-    web::{shell::Shell, when, words},
-    workflow::{Detail, Related},
+    web::{link, shell::Shell, when, words},
+    workflow::{Detail, Related, Waiting},
 };
 
 /// How long after a decision its page leads on to the next one, in minutes.
@@ -35,6 +35,8 @@ pub struct Shown {
     pub outcome: Option<Outcome>,
     /// Others on the same record that are open, or were executed just before.
     pub related: Vec<Other>,
+    /// What to say over them.
+    pub related_heading: String,
     /// What to know before deciding.
     pub notes: Vec<String>,
     pub effect: Effect,
@@ -43,6 +45,8 @@ pub struct Shown {
     pub remark: String,
     /// HTML from the kind's own template.
     pub facts: Option<String>,
+    /// The record's name and page, where there are no facts.
+    pub record: Option<(String, String)>,
     pub earlier: Vec<Other>,
     pub story: Vec<Line>,
     pub params: String,
@@ -88,7 +92,7 @@ pub struct Other {
     pub href: String,
     pub summary: String,
     pub status: &'static str,
-    pub status_word: String,
+    pub status_word: &'static str,
     pub agent: String,
     pub asked: String,
     pub same_write: bool,
@@ -116,7 +120,7 @@ impl Shown {
         let paused = shell.pauses(&action.kind, &action.agent_id);
         let decide = (waiting && visitor.person.role.decides()).then(|| Decide {
             subject_versions: serde_json::to_string(&detail.versions).expect("versions are JSON"),
-            approve: format!("Approve {}", action.figure),
+            approve: approve(&detail),
             paused,
             note: String::new(),
             note_error: None,
@@ -139,12 +143,14 @@ impl Shown {
             asked: asked(&detail),
             refused: None,
             outcome: outcome(&detail),
+            related_heading: related_heading(&detail.related),
             related: if waiting { detail.related.iter().map(other).collect() } else { Vec::new() },
             notes: notes(&detail, paused),
             effect: effect(&detail),
             reason: action.reason.clone(),
             remark: text::remark(&action.reason),
             facts: detail.preview.as_ref().map(|preview| preview.facts.clone()),
+            record: record(&detail),
             earlier: detail.earlier.iter().map(other).collect(),
             story: story::tell(&detail.happenings, now),
             params: action.effective_params.clone(),
@@ -172,6 +178,19 @@ impl Shown {
 }
 
 impl Other {
+    /// An action of a list.
+    pub fn of_waiting(one: &Waiting, now: Timestamp) -> Self {
+        Self {
+            href: format!("/actions/{}", one.action.id),
+            summary: one.action.summary.clone(),
+            status: one.status.as_str(),
+            status_word: words::status(one.status),
+            agent: one.agent.clone(),
+            asked: when::moment(one.action.requested_at, now),
+            same_write: false,
+        }
+    }
+
     fn of(related: &Related, now: Timestamp) -> Self {
         let status: Status = related.status.parse().expect("a status came from one");
         let asked = related.requested_at.trim_end_matches('Z').parse().ok();
@@ -179,7 +198,7 @@ impl Other {
             href: format!("/actions/{}", related.action_id),
             summary: related.summary.clone(),
             status: status.as_str(),
-            status_word: words::status(status).to_owned(),
+            status_word: words::status(status),
             agent: related.agent.clone(),
             asked: asked.map_or_else(String::new, |at| when::moment(at, now)),
             same_write: related.same_write,
@@ -197,6 +216,31 @@ fn asked(detail: &Detail) -> String {
         1 => format!("{first}, asked again once at {last} · still one request"),
         _ => format!("{first}, asked again {times} times, last at {last} · still one request"),
     }
+}
+
+/// The figure, where it says what the action does ("Refund INR 8,999.00 …"); beside a cancellation it is only what the
+/// order is worth.
+fn approve(detail: &Detail) -> String {
+    let (summary, figure) = (&detail.action.summary, &detail.action.figure);
+    if !figure.is_empty() && summary.contains(figure) {
+        return format!("Approve {figure}");
+    }
+    format!("Approve {}", detail.kind_title.to_lowercase())
+}
+
+fn related_heading(related: &[Related]) -> String {
+    let open = related.iter().filter(|one| one.status != Status::Executed.as_str()).count();
+    match open {
+        0 => "Something was done on the same record just before.".to_owned(),
+        1 => "There is another request on the same record.".to_owned(),
+        many => format!("There are {many} other requests on the same record."),
+    }
+}
+
+fn record(detail: &Detail) -> Option<(String, String)> {
+    let subject = detail.versions.keys().next().filter(|_| detail.preview.is_none())?;
+    let (name, href) = link::record(subject);
+    Some((name, href?))
 }
 
 fn notes(detail: &Detail, paused: bool) -> Vec<String> {

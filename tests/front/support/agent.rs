@@ -1,7 +1,11 @@
 //! An agent, as it meets the MCP door: plain JSON-RPC over HTTP, so that a test can also send what no library would.
 
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use reqwest::{RequestBuilder, StatusCode};
 use serde_json::{Value, json};
+
+use super::http;
 
 /// An agent and its key. Clones share nothing but that, as two processes of one agent would.
 #[derive(Clone)]
@@ -21,6 +25,21 @@ pub struct Answer {
 }
 
 impl Agent {
+    /// The agent in as many processes, each with connections of its own.
+    pub fn processes(&self, count: usize) -> Vec<Self> {
+        let process = |_| Self {
+            http: http::client(),
+            ..self.clone()
+        };
+        (0..count).map(process).collect()
+    }
+
+    /// A call that is still to be made: a contender of a race.
+    pub fn calling(&self, tool: &'static str, arguments: &Value) -> BoxFuture<'static, Answer> {
+        let (agent, arguments) = (self.clone(), arguments.clone());
+        async move { agent.call(tool, arguments).await }.boxed()
+    }
+
     /// Calls a tool. Panics on anything but an answer of that tool: an HTTP error, a JSON-RPC error.
     pub async fn call(&self, tool: &str, arguments: Value) -> Answer {
         let reply = self.rpc("tools/call", json!({ "name": tool, "arguments": arguments })).await;

@@ -7,11 +7,12 @@ use countersign::app::{self, App};
 use countersign::auth::accounts::NewPerson;
 use countersign::config::{Config, Rate};
 use countersign::error::Error;
+use countersign::kinds::Registry;
 use countersign::store::people::Role;
 use tokio::sync::{OnceCell, oneshot};
 
 use super::run::Fixture;
-use super::{Agent, Backend, Database, Person};
+use super::{Agent, Backend, Database, Person, http};
 
 /// A running Countersign with an empty shop, two agents, and people made as they are asked for.
 pub struct TestApp {
@@ -35,10 +36,19 @@ pub const SECRET: &str = "9b1d6f0c4a7e42b58c3d17f6e0a94b2c";
 impl TestApp {
     /// With settings of one's own.
     pub async fn with(backend: Backend, configure: impl FnOnce(&mut Config)) -> Self {
-        let database = backend.fresh_database();
-        let server = Server::start(&database, configure);
+        Self::on(backend.fresh_database(), configure, App::build).await
+    }
+
+    /// With kinds and read tools of one's own.
+    pub async fn with_registry(backend: Backend, registry: Registry) -> Self {
+        let build = |config| App::with_registry(config, registry);
+        Self::on(backend.fresh_database(), |_| {}, build).await
+    }
+
+    async fn on(database: Database, configure: impl FnOnce(&mut Config), build: impl Build) -> Self {
+        let server = Server::start(&database, configure, build);
         let (inner, url) = (server.app.clone(), server.url.clone());
-        let http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+        let http = http::client();
 
         let scopes = inner.gate.registry.scopes();
         let reading: Vec<_> = scopes.iter().copied().filter(|scope| scope.ends_with(":read")).collect();
@@ -59,7 +69,7 @@ impl TestApp {
 
     /// Another server on the same database, as a second process would be. Its clock is its own.
     pub fn another_server(&self) -> Server {
-        Server::start(&self.database, |_| {})
+        Server::start(&self.database, |_| {}, App::build)
     }
 
     /// The first person of that role, `owner@example.com` and so on.
@@ -122,6 +132,10 @@ async fn add_agent(app: &App, http: &reqwest::Client, endpoint: &str, name: &str
     }
 }
 
+/// How the application is put together.
+trait Build: FnOnce(Config) -> Result<App, Error> {}
+impl<T: FnOnce(Config) -> Result<App, Error>> Build for T {}
+
 /// A server in a thread of this process, stopped when dropped.
 pub struct Server {
     pub app: App,
@@ -131,7 +145,7 @@ pub struct Server {
 }
 
 impl Server {
-    fn start(database: &Database, configure: impl FnOnce(&mut Config)) -> Self {
+    fn start(database: &Database, configure: impl FnOnce(&mut Config), build: impl Build) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut config = Config::on(&database.url).unwrap();
         config.listen = listener.local_addr().unwrap();
@@ -141,7 +155,7 @@ impl Server {
         configure(&mut config);
 
         let url = format!("http://{}", config.listen);
-        let app = App::build(config).unwrap();
+        let app = build(config).unwrap();
         let (shutdown, stopping) = oneshot::channel::<()>();
         let served = app.clone();
         let thread = thread::spawn(move || {

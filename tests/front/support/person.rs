@@ -1,7 +1,12 @@
 //! A person, as a program acts for them through REST.
 
+use countersign::store::people::Role;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use reqwest::{RequestBuilder, StatusCode};
 use serde_json::{Value, json};
+
+use super::http;
 
 /// A person, with everything they sign in with. Clones act at once, as one person in two windows would.
 #[derive(Clone)]
@@ -22,6 +27,27 @@ pub struct Reply {
 }
 
 impl Person {
+    /// The person in as many windows, each with connections of its own.
+    pub fn windows(&self, count: usize) -> Vec<Self> {
+        let window = |_| Self {
+            http: http::client(),
+            ..self.clone()
+        };
+        (0..count).map(window).collect()
+    }
+
+    /// An approval that is still to be sent: a contender of a race.
+    pub fn approving(&self, seen: &Value) -> BoxFuture<'static, Reply> {
+        let (person, seen) = (self.clone(), seen.clone());
+        async move { person.approve_as_seen(&seen).await }.boxed()
+    }
+
+    /// A rejection that is still to be sent.
+    pub fn rejecting(&self, seen: &Value) -> BoxFuture<'static, Reply> {
+        let (person, seen) = (self.clone(), seen.clone());
+        async move { person.reject_as_seen(&seen, "No").await }.boxed()
+    }
+
     /// One action as this person sees it now.
     pub async fn action(&self, id: &str) -> Value {
         self.get(&format!("/actions/{id}")).await.ok()
@@ -33,9 +59,19 @@ impl Person {
         self.approve_as_seen(&seen).await
     }
 
+    /// The action without the versions of its records: an approval of this accepts them as they come to be.
+    pub async fn action_alone(&self, id: &str) -> Value {
+        let mut seen = self.action(id).await;
+        seen.as_object_mut().unwrap().remove("subject_versions");
+        seen
+    }
+
     /// Approves what was seen before, however long ago.
     pub async fn approve_as_seen(&self, seen: &Value) -> Reply {
-        let decision = json!({ "digest": seen["digest"], "subject_versions": seen["subject_versions"] });
+        let mut decision = json!({ "digest": seen["digest"] });
+        if let Some(versions) = seen.get("subject_versions") {
+            decision["subject_versions"] = versions.clone();
+        }
         self.post(&format!("/actions/{}/approve", id_of(seen)), decision).await
     }
 

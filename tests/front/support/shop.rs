@@ -1,5 +1,7 @@
 //! Orders and products for a test, as plain as they can be.
 
+use std::fmt::Debug;
+
 use countersign::db::Timestamp;
 use countersign::kinds::Lock;
 use countersign::shop::tables::fold;
@@ -7,9 +9,34 @@ use countersign::shop::tables::orders::{self, FinancialStatus, FulfillmentStatus
 use countersign::shop::tables::products::{self, Product};
 use countersign::store::new_id;
 
+use serde_json::{Value, json};
+
 use super::TestApp;
 
+/// The arguments of a cancellation's request.
+pub fn cancellation(order: &str) -> Value {
+    json!({ "order_id": order, "reason": "Ordered twice" })
+}
+
+/// The arguments of a stock adjustment's request.
+pub fn adjustment(sku: &str, delta: i64) -> Value {
+    json!({ "sku": sku, "delta": delta, "reason": "Counted" })
+}
+
+/// The arguments of a refund's request.
+pub fn refund(order: &str, amount_minor: impl TryInto<i64, Error: Debug>) -> Value {
+    let amount_minor = amount_minor.try_into().unwrap();
+    json!({ "order_id": order, "amount_minor": amount_minor, "currency": "INR", "reason": "Arrived broken" })
+}
+
 impl TestApp {
+    /// Asks for a write and answers the new action's id.
+    pub async fn ask(&self, tool: &str, arguments: Value) -> String {
+        let asked = self.agent.call(tool, arguments).await.ok();
+        assert_eq!(asked["disposition"], "new");
+        id(&asked).to_owned()
+    }
+
     /// Puts a paid, unfulfilled order of one line into the shop: three pieces of `SKU-1` in INR.
     pub async fn order(&self, name: &str, total_minor: i64) -> Order {
         self.order_with(name, total_minor, |_| {}).await
@@ -89,4 +116,15 @@ impl TestApp {
             .unwrap()
             .stock
     }
+}
+
+/// The same arguments under an idempotency key.
+pub fn with_key(mut arguments: Value, key: impl Into<String>) -> Value {
+    arguments["idempotency_key"] = key.into().into();
+    arguments
+}
+
+/// The action's id in an answer.
+pub fn id(answer: &Value) -> &str {
+    answer["action_id"].as_str().unwrap_or_else(|| panic!("no action: {answer}"))
 }

@@ -1,0 +1,230 @@
+//! `/audit`: the log, newest first, with filters; and what is shown as a file.
+
+pub mod export;
+mod told;
+
+use actix_web::web::Query;
+use askama::Template;
+use askama_web::WebTemplate;
+use chrono::TimeDelta;
+use serde::Deserialize;
+
+use super::{
+    history::{Chip, Pick},
+    link::link,
+    refused::Refused,
+    shell::{Place, Shell},
+    site::Site,
+};
+use crate::{
+    audit::{
+        CATEGORIES,
+        log::{self, Moment, Wanted},
+    },
+    auth::Visitor,
+    db::Timestamp,
+    store::{actions, agents, events, people},
+    text::filters,
+    workflow::Gate,
+};
+use told::Row;
+
+/// How many rows a page has.
+const ROWS: i64 = 100;
+
+/// Periods to choose from: the name in the address, the label, and how many hours. What has no name is the default.
+const PERIODS: [(&str, &str, Option<i64>); 5] = [
+    ("hour", "Last hour", Some(1)),
+    ("", "Last 24 hours", Some(24)),
+    ("week", "7 days", Some(7 * 24)),
+    ("month", "30 days", Some(30 * 24)),
+    ("all", "All time", None),
+];
+
+/// What is asked for; a value that means nothing counts as absent.
+#[derive(Deserialize, Default, Clone)]
+#[serde(default)]
+pub struct Choice {
+    period: String,
+    category: String,
+    denied: String,
+    /// A person's e-mail address or an agent's name.
+    actor: String,
+    /// An action's id.
+    action: String,
+    /// The last event of the page before.
+    before: String,
+}
+
+#[derive(Template, WebTemplate)]
+#[template(path = "audit.html")]
+pub struct Page {
+    shell: Shell,
+    choice: Choice,
+    total: String,
+    periods: Vec<Chip>,
+    groups: Vec<Chip>,
+    actors: Vec<Pick>,
+    /// The way back from one action's events to everybody's.
+    any_action: Option<String>,
+    rows: Vec<Row>,
+    csv: String,
+    jsonl: String,
+    older: Option<String>,
+    newest: Option<String>,
+}
+
+/// The page.
+pub async fn page(site: Site, visitor: Visitor, choice: Query<Choice>) -> Result<Page, Refused> {
+    let (choice, gate) = (choice.into_inner(), Gate::clone(&site.gate));
+    let shell = Shell::load(&site, &visitor, Place::Audit).await?;
+    let read = site
+        .gate
+        .db
+        .read(move |conn| Ok((agents::all(conn)?, people::all(conn)?, gate.clock.now(conn)?)));
+    let (agents, people, now) = read.await?;
+    let wanted = choice.wanted(now);
+    let filter = log::filter(&site.gate.db, wanted.clone()).await?;
+    let page = log::page(&site.gate.db, wanted).await?;
+    let ids: Vec<_> = page.events.iter().filter_map(|logged| logged.event.action_id.clone()).collect();
+    let read = site
+        .gate
+        .db
+        .read(move |conn| Ok((events::count(conn, &filter)?, actions::headlines(conn, &ids)?)));
+    let (total, headlines) = read.await?;
+    let names = agents.iter().map(|agent| &agent.name).chain(people.iter().map(|person| &person.email));
+    let kind_title = |name: &str| {
+        let kind = site.gate.registry.find_kind(name);
+        kind.map_or_else(|| name.to_owned(), |kind| kind.spec().title.to_lowercase())
+    };
+    Ok(Page {
+        shell,
+        total: grouped(total),
+        periods: choice.periods(),
+        groups: choice.groups(),
+        actors: names.map(|name| Pick::new(name, name, &choice.actor)).collect(),
+        any_action: (!choice.action.is_empty()).then(|| choice.with(|choice| choice.action.clear())),
+        rows: page.events.iter().map(|logged| Row::of(logged, &headlines, &kind_title, now)).collect(),
+        csv: choice.address("/audit/export", &[("format", "csv")]),
+        jsonl: choice.address("/audit/export", &[("format", "jsonl")]),
+        older: page.next_cursor.map(|seq| choice.address("/audit", &[("before", &seq.to_string())])),
+        newest: (!choice.before.is_empty()).then(|| choice.address("/audit", &[])),
+        choice,
+    })
+}
+
+impl Choice {
+    /// The question to the log.
+    fn wanted(&self, now: Timestamp) -> Wanted {
+        let period = |named: &str| PERIODS.iter().find(|(name, ..)| *name == named);
+        let hours = period(&self.period).or_else(|| period("")).and_then(|(.., hours)| *hours);
+        let given = |text: &String| (!text.is_empty()).then(|| text.clone());
+        Wanted {
+            since: hours.map(|hours| Moment(now - TimeDelta::hours(hours))),
+            category: given(&self.category).filter(|name| CATEGORIES.contains(&name.as_str())),
+            actor: given(&self.actor),
+            action_id: given(&self.action),
+            denied: (!self.denied.is_empty()).then_some(true),
+            cursor: self.before.parse().ok(),
+            limit: ROWS,
+            ..Wanted::default()
+        }
+    }
+
+    /// The choice on another page: the first one, unless `more` says otherwise.
+    fn address(&self, path: &str, more: &[(&str, &str)]) -> String {
+        let own = [
+            ("period", self.period.as_str()),
+            ("category", self.category.as_str()),
+            ("denied", self.denied.as_str()),
+            ("actor", self.actor.as_str()),
+            ("action", self.action.as_str()),
+        ];
+        link(path, &[&own, more].concat())
+    }
+
+    fn with(&self, change: impl FnOnce(&mut Self)) -> String {
+        let mut choice = self.clone();
+        change(&mut choice);
+        choice.address("/audit", &[])
+    }
+
+    fn periods(&self) -> Vec<Chip> {
+        let chip = |(name, label, _): &(&str, &str, Option<i64>)| Chip {
+            href: self.with(|choice| (*name).clone_into(&mut choice.period)),
+            label: (*label).to_owned(),
+            on: self.period == *name,
+        };
+        PERIODS.iter().map(chip).collect()
+    }
+
+    /// Each group is put on by its chip, and off again by the same.
+    fn groups(&self) -> Vec<Chip> {
+        let on = self.category.as_str();
+        let group = |name: &str| Chip {
+            href: self.with(|choice| {
+                choice.category = if on == name { String::new() } else { name.to_owned() };
+            }),
+            label: label(name),
+            on: on == name,
+        };
+        let denied = Chip {
+            href: self.with(|choice| {
+                choice.denied = if choice.denied.is_empty() { "1".to_owned() } else { String::new() };
+            }),
+            label: "Denied".to_owned(),
+            on: !self.denied.is_empty(),
+        };
+        std::iter::once(denied).chain(CATEGORIES.map(group)).collect()
+    }
+}
+
+/// "sign_ins" as "Sign-ins".
+fn label(category: &str) -> String {
+    let mut label = category.replace('_', "-");
+    if let Some(first) = label.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    label
+}
+
+fn grouped(number: i64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_choice_is_kept_from_page_to_page() {
+        let choice = Choice {
+            period: "week".to_owned(),
+            denied: "1".to_owned(),
+            before: "77".to_owned(),
+            ..Choice::default()
+        };
+        assert_eq!(choice.address("/audit", &[("before", "5")]), "/audit?period=week&denied=1&before=5");
+        let hrefs: Vec<_> = choice.groups().into_iter().map(|chip| chip.href).collect();
+        assert_eq!(hrefs[0], "/audit?period=week", "the chip that is on puts it off");
+        assert_eq!(hrefs[1], "/audit?period=week&category=tools&denied=1");
+        let now: Timestamp = "2026-11-29T12:00:00".parse().expect("a time");
+        assert_eq!(choice.wanted(now).since, Some(Moment(now - TimeDelta::days(7))));
+        assert_eq!(choice.wanted(now).cursor, Some(77));
+        assert_eq!(Choice::default().wanted(now).since, Some(Moment(now - TimeDelta::days(1))));
+    }
+
+    #[test]
+    fn figures_and_labels() {
+        assert_eq!((grouped(0), grouped(1_204_331)), ("0".to_owned(), "1,204,331".to_owned()));
+        assert_eq!(CATEGORIES.map(label), ["Tools", "Decisions", "Sign-ins", "Accounts", "Pauses"]);
+    }
+}

@@ -1,0 +1,174 @@
+//! `/actions`: every action, newest first.
+
+use actix_web::web::Query;
+use askama::Template;
+use askama_web::WebTemplate;
+use serde::Deserialize;
+
+use super::{
+    link::link,
+    refused::Refused,
+    shell::{Place, Shell},
+    site::Site,
+    when, words,
+};
+use crate::{
+    auth::Visitor,
+    db::Timestamp,
+    store::{
+        actions::{Filter, Status},
+        agents, people,
+    },
+    text::filters,
+    workflow::{Gate, Waiting},
+};
+
+/// How many rows a page has.
+const ROWS: i64 = 50;
+
+/// What is asked for; a value that means nothing counts as absent.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub struct Choice {
+    status: String,
+    kind: String,
+    /// By name.
+    agent: String,
+    /// The last action of the page before.
+    before: String,
+}
+
+#[derive(Template, WebTemplate)]
+#[template(path = "history.html")]
+pub struct Page {
+    shell: Shell,
+    chips: Vec<Chip>,
+    kinds: Vec<Pick>,
+    agents: Vec<Pick>,
+    status: String,
+    rows: Vec<Row>,
+    older: Option<String>,
+    /// Whether this is not the first page.
+    newest: Option<String>,
+}
+
+/// A filter that is on or off.
+pub struct Chip {
+    pub href: String,
+    pub label: String,
+    pub on: bool,
+}
+
+/// One choice of a list.
+pub struct Pick {
+    pub value: String,
+    pub label: String,
+    pub on: bool,
+}
+
+struct Row {
+    href: String,
+    summary: String,
+    status: &'static str,
+    status_word: &'static str,
+    agent: String,
+    asked: String,
+    decided: String,
+}
+
+/// The page.
+pub async fn page(site: Site, visitor: Visitor, choice: Query<Choice>) -> Result<Page, Refused> {
+    let shell = Shell::load(&site, &visitor, Place::History).await?;
+    let gate = Gate::clone(&site.gate);
+    let read = site
+        .gate
+        .db
+        .read(move |conn| Ok((agents::all(conn)?, people::all(conn)?, gate.clock.now(conn)?)));
+    let (agents, people, now) = read.await?;
+    let kinds: Vec<_> = site.gate.registry.kinds().map(|kind| kind.spec()).collect();
+    let agent_id = agents.iter().find(|agent| agent.name == choice.agent).map(|agent| agent.id.clone());
+    let filter = Filter {
+        status: choice.status.parse().ok(),
+        kind: kinds.iter().find(|kind| kind.name == choice.kind).map(|kind| kind.name.to_owned()),
+        agent_id,
+        before_id: (!choice.before.is_empty()).then(|| choice.before.clone()),
+        // One more than shown tells whether there is a next page.
+        limit: ROWS + 1,
+    };
+    let mut found = site.gate.actions(filter).await?;
+    let rows = usize::try_from(ROWS).unwrap_or_default();
+    let more = found.len() > rows;
+    found.truncate(rows);
+    let decider =
+        |id: &String| people.iter().find(|person| person.id == *id).map(|person| person.email.as_str());
+    Ok(Page {
+        shell,
+        chips: choice.chips(),
+        kinds: kinds.iter().map(|kind| Pick::new(kind.name, kind.title, &choice.kind)).collect(),
+        agents: agents.iter().map(|agent| Pick::new(&agent.name, &agent.name, &choice.agent)).collect(),
+        older: found.last().filter(|_| more).map(|last| choice.page(&last.action.id)),
+        newest: (!choice.before.is_empty()).then(|| choice.page("")),
+        rows: found
+            .iter()
+            .map(|one| Row::of(one, one.action.decided_by.as_ref().and_then(decider), now))
+            .collect(),
+        status: choice.into_inner().status,
+    })
+}
+
+impl Choice {
+    fn page(&self, before: &str) -> String {
+        let parameters = [
+            ("status", self.status.as_str()),
+            ("kind", self.kind.as_str()),
+            ("agent", self.agent.as_str()),
+            ("before", before),
+        ];
+        link("/actions", &parameters)
+    }
+
+    fn chips(&self) -> Vec<Chip> {
+        let chip = |value: &str, label: &str| Chip {
+            href: link("/actions", &[("status", value), ("kind", &self.kind), ("agent", &self.agent)]),
+            label: label.to_owned(),
+            on: self.status == value,
+        };
+        // Effects outside the database, and with them these two, come with a later kind.
+        let told = |status: &&Status| !matches!(status, Status::Executing | Status::Indeterminate);
+        let statuses = Status::ALL.iter().filter(told);
+        std::iter::once(chip("", "All"))
+            .chain(statuses.map(|status| chip(status.as_str(), words::status(*status))))
+            .collect()
+    }
+}
+
+impl Pick {
+    /// A choice, and whether it is the one that was made.
+    pub fn new(value: &str, label: &str, chosen: &str) -> Self {
+        Self {
+            value: value.to_owned(),
+            label: label.to_owned(),
+            on: value == chosen,
+        }
+    }
+}
+
+impl Row {
+    fn of(one: &Waiting, decider: Option<&str>, now: Timestamp) -> Self {
+        let ended = one.action.decided_at.map(|at| when::short(at, now));
+        Self {
+            href: format!("/actions/{}", one.action.id),
+            summary: one.action.summary.clone(),
+            status: one.status.as_str(),
+            status_word: words::status(one.status),
+            agent: one.agent.clone(),
+            asked: when::short(one.action.requested_at, now),
+            decided: match (ended, decider) {
+                (Some(at), Some(by)) => format!("{at} by {by}"),
+                (Some(at), None) => at,
+                (None, _) if one.status == Status::Pending => when::left(one.left),
+                (None, _) => String::new(),
+            },
+        }
+    }
+}

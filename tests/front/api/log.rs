@@ -1,0 +1,58 @@
+//! `GET /api/v1/audit`.
+
+use countersign::store::people::Role;
+use serde_json::{Value, json};
+
+use super::refund;
+use crate::support::{TestApp, backends};
+
+backends!(the_log_is_read_page_by_page_and_by_filter);
+async fn the_log_is_read_page_by_page_and_by_filter(app: &TestApp) {
+    app.order("#1001", 50_000).await;
+    let id = refund(app, "#1001", 100).await;
+    app.reader.call("request_refund", json!({})).await;
+    let approver = app.person(Role::Approver).await;
+    approver.approve(&id).await.ok();
+    let auditor = app.person(Role::Auditor).await;
+    let events = async |filter: &str| -> Vec<Value> {
+        let page = auditor.get(&format!("/audit{filter}")).await.ok();
+        page["events"].as_array().unwrap().clone()
+    };
+
+    let all = events("?limit=50").await;
+    assert!(all.is_sorted_by(|newer, older| newer["seq"].as_i64() > older["seq"].as_i64()));
+    let (mut paged, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let page = auditor.get(&format!("/audit?limit=2&cursor={cursor}")).await.ok();
+        paged.extend(page["events"].as_array().unwrap().clone());
+        let Some(next) = page.get("next_cursor") else { break };
+        next.as_str().unwrap().clone_into(&mut cursor);
+    }
+    assert_eq!(paged, all);
+
+    let of = |events: Vec<Value>| -> Vec<String> {
+        let name = |event: &Value| {
+            let body = &event["body"];
+            format!(
+                "{} {} {}",
+                event["who"].as_str().unwrap_or("-"),
+                body["event"].as_str().unwrap(),
+                body["outcome"].as_str().unwrap()
+            )
+        };
+        events.iter().map(name).collect()
+    };
+    let (approved, asked) = ("approver@example.com approval executed", "assistant tool_call pending");
+    assert_eq!(of(events("?category=decisions").await), [approved]);
+    assert_eq!(of(events(&format!("?action={id}")).await), [approved, asked]);
+    assert_eq!(of(events("?actor=Approver@example.com").await), [approved]);
+    assert_eq!(of(events("?actor=assistant&category=tools").await), [asked]);
+    assert_eq!(of(events("?denied=true").await), ["reader tool_call scope_missing"]);
+    assert_eq!(events("?denied=false&limit=50").await.len(), all.len() - 1);
+    let decision = &events("?category=decisions").await[0];
+    let by_id = format!("?actor={}", decision["body"]["actor"]["id"].as_str().unwrap());
+    assert_eq!(of(events(&by_id).await), [approved]);
+
+    assert_eq!(events("?until=2020-01-01").await, Vec::<Value>::new());
+    assert_eq!(events("?since=2020-01-01T00:00:00%2B05:30&limit=50").await, all);
+}

@@ -1,0 +1,31 @@
+//! Races: many at once, through the real doors. The loser is told who won, and has written nothing: after every round the
+//! books balance.
+//!
+//! Where the order matters, both orders are forced: contenders queue up behind a lock that somebody else holds
+//! ([`TestApp::in_order`](crate::support::TestApp::in_order)), or the first is stopped between its reads and its writes
+//! ([`Gate`](crate::support::held::Gate)).
+
+mod approve_approve;
+mod approve_expiry;
+mod approve_reject;
+mod approve_withdraw;
+mod audit_fails;
+mod cancel_refund;
+mod edited_order;
+mod first_insert;
+mod hang_up;
+mod key_reused;
+mod last_piece;
+mod locked_out;
+mod over_total;
+mod pending_duplicate;
+mod person_gone;
+mod repeated_after_end;
+mod revoked_agent;
+mod sweepers;
+mod two_agents;
+
+/// How many contend at once.
+const CONTENDERS: usize = 16;
+/// How often, at least, on each backend.
+const ROUNDS: usize = 200;

@@ -1,0 +1,56 @@
+//! Approve × approve: one effect; the loser is told who won and what.
+
+use countersign::store::people::Role;
+use serde_json::json;
+
+use super::{CONTENDERS, ROUNDS};
+use crate::support::races::{race, repeat};
+use crate::support::rival::lock_action;
+use crate::support::shop::refund;
+use crate::support::{TestApp, backends};
+
+backends!(approvals_at_once_refund_once, the_first_approval_wins);
+
+async fn approvals_at_once_refund_once(app: &TestApp) {
+    let (one, other) = (app.person(Role::Approver).await, app.person(Role::Owner).await);
+    let windows = [one.windows(CONTENDERS / 2), other.windows(CONTENDERS / 2)].concat();
+    let mut books = app.books();
+    repeat("approve × approve", app.database.backend, ROUNDS, async |round| {
+        let order = app.order(&format!("#{round}"), 50_000).await.name;
+        let action = app.ask("request_refund", refund(&order, 12_000)).await;
+        let seen = one.action(&action).await;
+
+        let replies = race(windows.iter().map(|window| window.approving(&seen))).await;
+
+        let (won, lost): (Vec<_>, Vec<_>) = replies.into_iter().partition(|reply| reply.status == 200);
+        assert_eq!(won.len(), 1, "{won:?}");
+        let winner = &won[0].body["decision"]["by"];
+        for loser in lost {
+            assert_eq!(loser.code(), "already_decided");
+            assert_eq!(loser.body["winner"]["status"], "executed");
+            assert_eq!(&loser.body["winner"]["by"], winner);
+        }
+        assert_eq!(app.order_now(&order).await.refunded_minor, 12_000);
+        books.balance();
+    })
+    .await;
+}
+
+async fn the_first_approval_wins(app: &TestApp) {
+    let people = [app.person(Role::Approver).await, app.person(Role::Owner).await];
+    let mut books = app.books();
+    repeat("approve, then approve", app.database.backend, ROUNDS, async |round| {
+        let order = app.order(&format!("#{round}"), 50_000).await.name;
+        let action = app.ask("request_refund", refund(&order, 12_000)).await;
+        let seen = people[0].action(&action).await;
+
+        let approvals = people.map(|person| person.approving(&seen));
+        let [first, second] = app.in_order(&lock_action(&action), approvals).await.try_into().unwrap();
+
+        assert_eq!(first.ok()["decision"]["by"], people[0].email);
+        assert_eq!(second.code(), "already_decided");
+        assert_eq!(second.body["winner"]["by"], json!(people[0].email));
+        books.balance();
+    })
+    .await;
+}

@@ -1,0 +1,70 @@
+//! The same key from two processes, for the first time: one action; the loser joins it.
+
+use serde_json::Value;
+
+use super::{CONTENDERS, ROUNDS};
+use crate::support::held::GatedApp;
+use crate::support::races::{race, repeat};
+use crate::support::shop::{id, refund};
+use crate::support::{Agent, TestApp, backends};
+
+backends!(one_request_through_two_servers, the_second_server_waits_for_the_first);
+
+async fn one_request_through_two_servers(app: &TestApp) {
+    let other_server = app.another_server();
+    let there = Agent {
+        endpoint: format!("{}/mcp", other_server.url),
+        ..app.agent.clone()
+    };
+    let processes = [app.agent.processes(CONTENDERS / 2), there.processes(CONTENDERS / 2)].concat();
+    let mut books = app.books();
+    repeat("first insert, two servers", app.database.backend, ROUNDS, async |round| {
+        let order = app.order(&format!("#{round}"), 50_000).await.name;
+        let mut arguments = refund(&order, 12_000);
+        if round % 2 == 1 {
+            arguments["idempotency_key"] = format!("ticket {round}").into();
+        }
+
+        let answers = race(processes.iter().map(|agent| agent.calling("request_refund", &arguments))).await;
+
+        let answers: Vec<Value> = answers.into_iter().map(|answer| answer.ok()).collect();
+        assert!(answers.iter().all(|answer| id(answer) == id(&answers[0])));
+        assert_eq!(answers.iter().filter(|answer| answer["disposition"] == "new").count(), 1);
+        assert_eq!(answers.iter().filter(|answer| answer["disposition"] == "joined").count(), CONTENDERS - 1);
+        assert_eq!(app.rival().count("actions", &format!("requested_params LIKE '%\"{order}\"%'")), 1);
+        books.balance();
+    })
+    .await;
+    drop((processes, there));
+    other_server.stop().await;
+}
+
+async fn the_second_server_waits_for_the_first(GatedApp { app, gate }: &GatedApp) {
+    let other_server = app.another_server();
+    let there = Agent {
+        endpoint: format!("{}/mcp", other_server.url),
+        ..app.agent.clone()
+    };
+    let mut books = app.books();
+    repeat("first insert, one before the other", app.database.backend, ROUNDS, async |round| {
+        let order = app.order(&format!("#{round}"), 50_000).await.name;
+        let arguments = refund(&order, 12_000);
+
+        gate.shut();
+        let first = tokio::spawn(app.agent.calling("request_refund", &arguments));
+        gate.until_reached().await;
+        let second = tokio::spawn(there.calling("request_refund", &arguments));
+        while other_server.app.db.writes_under_way() == 0 {
+            tokio::task::yield_now().await;
+        }
+        gate.open();
+
+        let (first, second) = (first.await.unwrap().ok(), second.await.unwrap().ok());
+        assert_eq!((&first["disposition"], &second["disposition"]), (&"new".into(), &"joined".into()));
+        assert_eq!(id(&first), id(&second));
+        books.balance();
+    })
+    .await;
+    drop(there);
+    other_server.stop().await;
+}

@@ -1,0 +1,57 @@
+//! The same key with different params: `idempotency_key_reused`, also while the first is in flight.
+
+use super::{CONTENDERS, ROUNDS};
+use crate::support::held::GatedApp;
+use crate::support::races::{race, repeat};
+use crate::support::shop::{id, refund, with_key};
+use crate::support::{TestApp, backends};
+
+backends!(sixteen_writes_under_one_key, another_write_while_the_first_is_in_flight);
+
+async fn sixteen_writes_under_one_key(app: &TestApp) {
+    let processes = app.agent.processes(CONTENDERS);
+    let mut books = app.books();
+    repeat("one key, sixteen writes", app.database.backend, ROUNDS, async |round| {
+        let order = app.order(&format!("#{round}"), 50_000).await.name;
+        let calls = processes.iter().enumerate().map(|(number, agent)| {
+            let arguments = with_key(refund(&order, 100 + number), format!("ticket {round}"));
+            agent.calling("request_refund", &arguments)
+        });
+
+        let (lost, won): (Vec<_>, Vec<_>) = race(calls).await.into_iter().partition(|answer| answer.is_error);
+
+        assert_eq!(won.len(), 1);
+        assert!(lost.iter().all(|answer| answer.code() == "idempotency_key_reused"), "{lost:?}");
+        assert_eq!(app.rival().count("actions", &format!("slot_key = 'e:ticket {round}'")), 1);
+        books.balance();
+    })
+    .await;
+}
+
+async fn another_write_while_the_first_is_in_flight(GatedApp { app, gate }: &GatedApp) {
+    let mut books = app.books();
+    repeat("one key, another write in flight", app.database.backend, ROUNDS, async |round| {
+        let order = app.order(&format!("#{round}"), 50_000).await.name;
+        let [one, other] = [100, 200].map(|amount| {
+            let arguments = with_key(refund(&order, amount), format!("ticket {round}"));
+            app.agent.calling("request_refund", &arguments)
+        });
+
+        gate.shut();
+        let one = tokio::spawn(one);
+        gate.until_reached().await;
+        let other = tokio::spawn(other);
+        app.until_blocked(1, 1).await;
+        gate.open();
+
+        let stored = one.await.unwrap().ok();
+        assert_eq!(other.await.unwrap().code(), "idempotency_key_reused");
+        assert_eq!(stored["summary"], format!("Refund INR 1.00 on order {order}"));
+        assert_eq!(
+            app.rival().texts("SELECT action_id AS t FROM slots ORDER BY action_id DESC LIMIT 1"),
+            [id(&stored)]
+        );
+        books.balance();
+    })
+    .await;
+}

@@ -1,0 +1,96 @@
+//! A person demoted, disabled or signed out between page and click: denied inside the transaction.
+
+use countersign::store::people::Role;
+use futures_util::FutureExt;
+
+use super::{CONTENDERS, ROUNDS};
+use crate::support::races::{race, repeat};
+use crate::support::settings::figure;
+use crate::support::shop::refund;
+use crate::support::{Person, TestApp, backends, http};
+
+backends!(a_decision_waits_for_the_change_under_way, decisions_while_a_person_is_demoted);
+
+async fn a_decision_waits_for_the_change_under_way(app: &TestApp) {
+    let mut books = app.books();
+    repeat(
+        "demoted, disabled or signed out while a decision waits",
+        app.database.backend,
+        ROUNDS,
+        async |round| {
+            let person = app.add_person(&format!("p{round}"), Role::Approver).await;
+            let order = app.order(&format!("#{round}"), 50_000).await.name;
+            let action = app.ask("request_refund", refund(&order, 12_000)).await;
+            let seen = person.action(&action).await;
+
+            let email = &person.email;
+            let (change, code) = match round % 3 {
+                0 => (format!("UPDATE people SET role = 'viewer' WHERE email = '{email}'"), "forbidden"),
+                1 => (
+                    format!("UPDATE people SET enabled = (1 = 0) WHERE email = '{email}'"),
+                    "unauthenticated",
+                ),
+                _ => (
+                    format!(
+                        "UPDATE credentials SET revoked_at = '2030-01-01 00:00:00' WHERE person_id =
+                     (SELECT id FROM people WHERE email = '{email}')"
+                    ),
+                    "unauthenticated",
+                ),
+            };
+            let decision = if round % 2 == 0 { person.approving(&seen) } else { person.rejecting(&seen) };
+            let reply = app.behind(&change, decision).await;
+
+            assert_eq!(reply.code(), code);
+            assert_eq!(app.order_now(&order).await.refunded_minor, 0);
+            let mut rival = app.rival();
+            assert_eq!(rival.count("actions", &format!("id = '{action}' AND status = 'pending'")), 1);
+            let denied = format!(
+                "action_id = '{action}' AND category = 'decisions' AND denied AND outcome = '{code}'"
+            );
+            assert_eq!(rival.count("audit_events", &denied), 1);
+            books.balance();
+        },
+    )
+    .await;
+}
+
+async fn decisions_while_a_person_is_demoted(app: &TestApp) {
+    let (mut books, mut in_time) = (app.books(), 0);
+    let owner = app.person(Role::Owner).await;
+    let clients: Vec<_> = (1..CONTENDERS).map(|_| http::client()).collect();
+    repeat("approve × demote", app.database.backend, ROUNDS, async |round| {
+        let person = app.add_person(&format!("p{round}"), Role::Approver).await;
+        let order = app.order(&format!("#{round}"), 50_000).await.name;
+        let action = app.ask("request_refund", refund(&order, 12_000)).await;
+        let seen = person.action(&action).await;
+
+        let (auth, email) = (app.inner.auth.clone(), person.email.clone());
+        let demotion = async move {
+            auth.set_role(&email, Role::Viewer).await.unwrap();
+            None
+        };
+        let approvals = clients.iter().map(|http| {
+            let window = Person {
+                http: http.clone(),
+                ..person.clone()
+            };
+            let approval = window.approving(&seen);
+            async { Some(approval.await) }.boxed()
+        });
+        let replies = race(approvals.chain([demotion.boxed()])).await;
+
+        let approved = replies.iter().flatten().filter(|reply| reply.status == 200).count();
+        let lost = replies.iter().flatten().filter(|reply| reply.status != 200);
+        for reply in lost {
+            assert!(["forbidden", "already_decided"].contains(&reply.code()), "{reply:?}");
+        }
+        let status = owner.action(&action).await["status"].clone();
+        assert_eq!(status, if approved == 1 { "executed" } else { "pending" });
+        assert_eq!(person.approve_as_seen(&seen).await.code(), "forbidden");
+        books.balance();
+        in_time += approved;
+    })
+    .await;
+    figure(&format!("approve × demote, {}: {in_time} times in time", app.database.backend));
+}

@@ -1,0 +1,103 @@
+//! An agent revoked, or its scope lost, between request and approval: not executed.
+
+use countersign::store::people::Role;
+use futures_util::FutureExt;
+use serde_json::Value;
+
+use super::{CONTENDERS, ROUNDS};
+use crate::support::person::Reply;
+use crate::support::races::{race, repeat};
+use crate::support::settings::figure;
+use crate::support::shop::{id, refund};
+use crate::support::{Agent, Person, TestApp, backends};
+
+backends!(
+    a_revoked_agents_request_fails,
+    a_request_beyond_the_scopes_fails,
+    an_approval_waits_for_a_revocation_under_way,
+    approvals_while_the_agent_is_revoked
+);
+
+async fn a_revoked_agents_request_fails(app: &TestApp) {
+    let person = app.person(Role::Approver).await;
+    let (agent, seen) = asked(app, person, "Revoked").await;
+    app.inner.auth.revoke("Revoked").await.unwrap();
+    fails(person.approve_as_seen(&seen).await, "agent_revoked");
+    let (status, _) = agent.post("{}".into()).await;
+    assert_eq!(status, 401);
+    assert_eq!(app.order_now("#Revoked").await.refunded_minor, 0);
+    app.books().balance();
+}
+
+async fn a_request_beyond_the_scopes_fails(app: &TestApp) {
+    let person = app.person(Role::Approver).await;
+    let (_, seen) = asked(app, person, "Narrowed").await;
+    let known = app.inner.gate.registry.scopes();
+    app.inner.auth.set_scopes("Narrowed", &["orders:read".into()], &known).await.unwrap();
+    fails(person.approve_as_seen(&seen).await, "scope_missing");
+    assert_eq!(app.order_now("#Narrowed").await.refunded_minor, 0);
+    app.books().balance();
+}
+
+async fn an_approval_waits_for_a_revocation_under_way(app: &TestApp) {
+    let person = app.person(Role::Approver).await;
+    let mut books = app.books();
+    repeat("revoked while an approval waits", app.database.backend, ROUNDS, async |round| {
+        let name = format!("{round}");
+        let (_, seen) = asked(app, person, &name).await;
+        let revoke = format!("UPDATE agents SET revoked_at = '2030-01-01 00:00:00' WHERE name = '{name}'");
+        let reply = app.behind(&revoke, person.approving(&seen)).await;
+        fails(reply, "agent_revoked");
+        books.balance();
+    })
+    .await;
+}
+
+async fn approvals_while_the_agent_is_revoked(app: &TestApp) {
+    let person = app.person(Role::Approver).await;
+    let windows = person.windows(CONTENDERS - 1);
+    let (mut books, mut executed) = (app.books(), 0);
+    repeat("approve × revoke", app.database.backend, ROUNDS, async |round| {
+        let name = format!("{round}");
+        let (_, seen) = asked(app, person, &name).await;
+
+        let (auth, revoked) = (app.inner.auth.clone(), name.clone());
+        let revocation = async move {
+            auth.revoke(&revoked).await.unwrap();
+            None
+        };
+        let approvals = windows.iter().map(|window| {
+            let approval = window.approving(&seen);
+            async { Some(approval.await) }.boxed()
+        });
+        let replies = race(approvals.chain([revocation.boxed()])).await;
+
+        let won: Vec<_> = replies.into_iter().flatten().filter(|reply| reply.status == 200).collect();
+        let [won]: [Reply; 1] = won.try_into().unwrap();
+        let refunded = app.order_now(&format!("#{name}")).await.refunded_minor;
+        if won.body["status"] == "executed" {
+            assert_eq!(refunded, 100);
+            executed += 1;
+        } else {
+            fails(won, "agent_revoked");
+            assert_eq!(refunded, 0);
+        }
+        books.balance();
+    })
+    .await;
+    figure(&format!("approve × revoke, {}: {executed} times in time", app.database.backend));
+}
+
+/// A new agent of that name, and a refund that it asked for on the order `#NAME`, as an approver sees it.
+async fn asked(app: &TestApp, person: &Person, name: &str) -> (Agent, Value) {
+    let order = app.order(&format!("#{name}"), 50_000).await.name;
+    let agent = app.add_agent(name, &["orders:read", "orders:write"]).await;
+    let asked = agent.call("request_refund", refund(&order, 100)).await.ok();
+    (agent, person.action(id(&asked)).await)
+}
+
+#[track_caller]
+fn fails(reply: Reply, rule: &str) {
+    let action = reply.ok();
+    assert_eq!((&action["status"], &action["refusal"]["rule"]), (&"failed".into(), &rule.into()));
+}

@@ -1,0 +1,142 @@
+//! A refund that can be stopped between its reads and its writes, to let somebody else in.
+
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+use countersign::db::{Conn, QueryResult};
+use countersign::error::Denial;
+use countersign::kinds::{ActionKind, Effect, Lock, Preview, Refusal, Registry, Wording};
+use countersign::shop::refund::Refund;
+use countersign::store::subjects::Versions;
+use serde_json::Value;
+
+use super::run::Fixture;
+use super::{Backend, TestApp};
+
+/// A gate in the way of a transaction. It stands open until it is shut.
+#[derive(Clone, Default)]
+pub struct Gate(Arc<(Mutex<State>, Condvar)>);
+
+#[derive(Default)]
+struct State {
+    is_shut: bool,
+    stopped: usize,
+}
+
+impl Gate {
+    /// Stops the next transaction that comes.
+    pub fn shut(&self) {
+        self.0.0.lock().unwrap().is_shut = true;
+    }
+
+    /// Lets it go on.
+    pub fn open(&self) {
+        self.0.0.lock().unwrap().is_shut = false;
+        self.0.1.notify_all();
+    }
+
+    /// Waits until a transaction stands at the gate.
+    pub async fn until_reached(&self) {
+        let gate = self.clone();
+        let reached = tokio::task::spawn_blocking(move || {
+            let state = gate.0.0.lock().unwrap();
+            let waited = gate.0.1.wait_timeout_while(state, PATIENCE, |state| state.stopped == 0);
+            !waited.unwrap().1.timed_out()
+        });
+        assert!(reached.await.unwrap(), "no transaction came to the gate");
+    }
+
+    /// What a transaction does here. Only the first is stopped: the others are stopped by its locks.
+    fn pass(&self) {
+        let mut state = self.0.0.lock().unwrap();
+        if !state.is_shut || state.stopped > 0 {
+            return;
+        }
+        state.stopped += 1;
+        self.0.1.notify_all();
+        let (mut state, _) = self.0.1.wait_timeout_while(state, STOP, |state| state.is_shut).unwrap();
+        state.stopped -= 1;
+    }
+}
+
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Shorter than anybody waits for a lock.
+const STOP: Duration = Duration::from_secs(4);
+
+/// An application whose refunds pass a gate once their rows are locked and read.
+pub struct GatedApp {
+    pub app: TestApp,
+    pub gate: Gate,
+}
+
+impl Fixture for GatedApp {
+    async fn set_up(backend: Backend) -> Self {
+        let gate = Gate::default();
+        let registry = Registry::default().kind(HeldRefund(gate.clone()));
+        let app = TestApp::with_registry(backend, registry).await;
+        Self { app, gate }
+    }
+
+    async fn tear_down(self) {
+        self.app.tear_down().await;
+    }
+}
+
+#[derive(Clone)]
+struct HeldRefund(Gate);
+
+impl ActionKind for HeldRefund {
+    const NAME: &'static str = Refund::NAME;
+    const VERSION: i32 = Refund::VERSION;
+    const SCOPE: &'static str = Refund::SCOPE;
+    const TITLE: &'static str = Refund::TITLE;
+    const DESCRIPTION: &'static str = Refund::DESCRIPTION;
+    const RETRY_WINDOW: Duration = Refund::RETRY_WINDOW;
+    const DESTRUCTIVE: bool = Refund::DESTRUCTIVE;
+
+    type Arguments = <Refund as ActionKind>::Arguments;
+    type Params = <Refund as ActionKind>::Params;
+    type Record = <Refund as ActionKind>::Record;
+
+    fn resolve(
+        &self,
+        conn: &mut Conn,
+        arguments: Self::Arguments,
+    ) -> QueryResult<Result<Self::Params, Denial>> {
+        Refund.resolve(conn, arguments)
+    }
+
+    fn load(&self, conn: &mut Conn, params: &Self::Params, lock: Lock) -> QueryResult<Option<Self::Record>> {
+        let record = Refund.load(conn, params, lock)?;
+        if lock == Lock::Yes {
+            self.0.pass();
+        }
+        Ok(record)
+    }
+
+    fn versions(&self, record: &Self::Record) -> Versions {
+        Refund.versions(record)
+    }
+
+    fn check(&self, params: &Self::Params, record: &Self::Record) -> Result<(), Refusal> {
+        Refund.check(params, record)
+    }
+
+    fn wording(&self, params: &Self::Params, record: &Self::Record) -> Wording {
+        Refund.wording(params, record)
+    }
+
+    fn preview(&self, params: &Self::Params, record: &Self::Record) -> Preview {
+        Refund.preview(params, record)
+    }
+
+    fn apply(
+        &self,
+        conn: &mut Conn,
+        effect: &Effect<'_>,
+        params: &Self::Params,
+        record: &Self::Record,
+    ) -> QueryResult<Value> {
+        Refund.apply(conn, effect, params, record)
+    }
+}

@@ -1,0 +1,190 @@
+//! A connection beside the application's: what any other program on the same database could do.
+
+use std::panic::resume_unwind;
+use std::time::{Duration, Instant};
+
+use diesel::connection::SimpleConnection;
+use diesel::sql_types::{BigInt, Text};
+use diesel::{
+    Connection, PgConnection, QueryResult, QueryableByName, RunQueryDsl, SqliteConnection, sql_query,
+};
+
+use countersign::db::Conn;
+use futures_util::future::BoxFuture;
+
+use super::{Backend, Database, TestApp};
+
+/// Another program's connection. It has none of the application's settings but a time to wait for SQLite's lock.
+pub struct Rival {
+    conn: Conn,
+    backend: Backend,
+}
+
+impl Rival {
+    pub fn on(database: &Database) -> Self {
+        let url = &database.url;
+        let conn = match database.backend {
+            Backend::Sqlite => {
+                let path = url.strip_prefix("sqlite://").unwrap();
+                let mut conn = SqliteConnection::establish(path).unwrap();
+                conn.batch_execute("PRAGMA busy_timeout = 20000").unwrap();
+                Conn::Sqlite(conn)
+            }
+            Backend::Postgres => Conn::Postgres(PgConnection::establish(url).unwrap()),
+        };
+        Self {
+            conn,
+            backend: database.backend,
+        }
+    }
+
+    /// Runs statements.
+    #[track_caller]
+    pub fn run(&mut self, sql: &str) {
+        self.try_to(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+
+    /// Runs statements that may be refused.
+    pub fn try_to(&mut self, sql: &str) -> QueryResult<()> {
+        self.conn.batch_execute(sql)
+    }
+
+    /// Begins a transaction that writes: on SQLite it holds the one write lock from now on, on Postgres the rows that
+    /// `sql` touches.
+    #[track_caller]
+    pub fn begin(&mut self, sql: &str) {
+        self.run(match self.backend {
+            Backend::Sqlite => "BEGIN IMMEDIATE",
+            Backend::Postgres => "BEGIN",
+        });
+        self.run(sql);
+    }
+
+    /// The number that a query of one row and one column `n` finds.
+    #[track_caller]
+    pub fn number(&mut self, sql: &str) -> i64 {
+        #[derive(QueryableByName)]
+        struct Row {
+            #[diesel(sql_type = BigInt)]
+            n: i64,
+        }
+        let row: QueryResult<Row> = sql_query(sql).get_result(&mut self.conn);
+        row.unwrap_or_else(|error| panic!("{sql}: {error}")).n
+    }
+
+    /// The texts that a query of one column `t` finds.
+    #[track_caller]
+    pub fn texts(&mut self, sql: &str) -> Vec<String> {
+        #[derive(QueryableByName)]
+        struct Row {
+            #[diesel(sql_type = Text)]
+            t: String,
+        }
+        let rows: QueryResult<Vec<Row>> = sql_query(sql).load(&mut self.conn);
+        rows.unwrap_or_else(|error| panic!("{sql}: {error}"))
+            .into_iter()
+            .map(|row| row.t)
+            .collect()
+    }
+
+    /// All that a refused call must leave as it was.
+    #[track_caller]
+    pub fn everything(&mut self) -> Vec<String> {
+        self.texts(
+            "SELECT 'action ' || id || ' ' || status || ' ' || lock_no AS t FROM actions
+             UNION ALL SELECT 'slot ' || key || ' ' || attempt || ' ' || touches FROM slots
+             UNION ALL SELECT 'order ' || name || ' ' || refunded_minor || ' ' || version FROM orders
+             UNION ALL SELECT 'product ' || sku || ' ' || stock || ' ' || version FROM products
+             UNION ALL SELECT 'refund ' || id FROM refunds
+             UNION ALL SELECT 'cancellation ' || action_id FROM order_cancellations
+             UNION ALL SELECT 'movement ' || action_id FROM stock_movements
+             UNION ALL SELECT 'event ' || id FROM audit_events ORDER BY 1",
+        )
+    }
+
+    /// How many rows of a table fulfil a condition.
+    #[track_caller]
+    pub fn count(&mut self, table: &str, condition: &str) -> i64 {
+        self.number(&format!("SELECT COUNT(*) AS n FROM {table} WHERE {condition}"))
+    }
+}
+
+impl Rival {
+    /// How many transactions wait for a lock; SQLite doesn't tell.
+    fn waiters(&mut self) -> Option<usize> {
+        let waiting = "datname = current_database() AND wait_event_type = 'Lock'";
+        match self.backend {
+            Backend::Sqlite => None,
+            Backend::Postgres => self.count("pg_stat_activity", waiting).try_into().ok(),
+        }
+    }
+}
+
+impl TestApp {
+    /// Another program on the application's database.
+    pub fn rival(&self) -> Rival {
+        Rival::on(&self.database)
+    }
+
+    /// Waits until so many writes of the served application wait for a lock, beside so many that hold one.
+    pub async fn until_blocked(&self, holding: usize, blocked: usize) {
+        let patience = Instant::now() + Duration::from_secs(10);
+        let mut watcher = self.rival();
+        loop {
+            let writes = self.inner.db.writes_under_way();
+            let waiters = watcher.waiters();
+            if writes >= holding + blocked && waiters.is_none_or(|waiters| waiters >= blocked) {
+                return;
+            }
+            assert!(Instant::now() < patience, "{writes} writes under way, {waiters:?} of them blocked");
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+
+    /// Waits until the served application writes nothing.
+    pub async fn until_quiet(&self) {
+        let patience = Instant::now() + Duration::from_secs(10);
+        while self.inner.db.writes_under_way() > 0 {
+            assert!(Instant::now() < patience, "a write does not end");
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+
+    /// Lets contenders in one after the other: somebody holds what `lock` touches until all of them wait for it, and then
+    /// thinks better of it. Returns what they returned, in their order.
+    pub async fn in_order<T: Send + 'static>(
+        &self,
+        lock: &str,
+        contenders: impl IntoIterator<Item = BoxFuture<'static, T>>,
+    ) -> Vec<T> {
+        let mut rival = self.rival();
+        rival.begin(lock);
+        let mut waiting = Vec::new();
+        for contender in contenders {
+            waiting.push(tokio::spawn(contender));
+            self.until_blocked(0, waiting.len()).await;
+        }
+        // On Postgres a commit would make a new version of the row, for which all of them race.
+        rival.run("ROLLBACK");
+        let mut outcomes = Vec::new();
+        for contender in waiting {
+            outcomes.push(contender.await.unwrap_or_else(|error| resume_unwind(error.into_panic())));
+        }
+        outcomes
+    }
+
+    /// Lets a contender in behind somebody's `change`, which is under way when it comes and committed before it can go on.
+    pub async fn behind<T: Send + 'static>(&self, change: &str, contender: BoxFuture<'static, T>) -> T {
+        let mut rival = self.rival();
+        rival.begin(change);
+        let waiting = tokio::spawn(contender);
+        self.until_blocked(0, 1).await;
+        rival.run("COMMIT");
+        waiting.await.unwrap_or_else(|error| resume_unwind(error.into_panic()))
+    }
+}
+
+/// A statement that locks an action and leaves it as it is.
+pub fn lock_action(id: &str) -> String {
+    format!("UPDATE actions SET lock_no = lock_no WHERE id = '{id}'")
+}
