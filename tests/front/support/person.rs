@@ -1,6 +1,5 @@
 //! A person, as a program acts for them through REST.
 
-use countersign::store::people::Role;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use reqwest::{RequestBuilder, StatusCode};
