@@ -15,7 +15,9 @@ pub(super) fn start(style: LogStyle) {
     } else {
         style.level.min(Level::WARN)
     };
-    let filter = EnvFilter::new(format!("{},countersign={}", LevelFilter::from(others), style.level));
+    // The MCP library logs whole requests, reasons and all, and ids as agents chose them.
+    let filter =
+        EnvFilter::new(format!("{},countersign={},rmcp=error", LevelFilter::from(others), style.level));
     let log = tracing_subscriber::fmt().with_writer(stderr).with_env_filter(filter);
     if style.json {
         log.json().init();
