@@ -35,6 +35,7 @@ mod mcp;
 mod mcp_http;
 mod migrations;
 mod packaging;
+mod pages;
 mod permissions;
 mod races;
 mod sessions;

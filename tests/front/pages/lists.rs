@@ -1,0 +1,102 @@
+//! Lists: filters, pages one after the other, and the log as a file.
+
+use countersign::store::people::Role;
+use reqwest::StatusCode;
+use reqwest::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+
+use super::request;
+use crate::support::session::Session;
+use crate::support::{TestApp, backends, shop};
+
+backends!(orders_come_page_by_page_each_once);
+async fn orders_come_page_by_page_each_once(app: &TestApp) {
+    for number in 1..=120 {
+        app.order(&format!("#{}", 2000 + number), 1000).await;
+    }
+    let session = app.session(app.person(Role::Viewer).await).await;
+    let mut seen = rows(&session, "/orders", "/orders/").await;
+    assert_eq!(seen.len(), 120);
+    seen.sort();
+    seen.dedup();
+    assert_eq!(seen.len(), 120);
+    assert_eq!(rows(&session, "/orders?q=%232077", "/orders/").await, ["2077"]);
+    assert_eq!(rows(&session, "/orders?q=CUSTOMER%40example", "/orders/").await.len(), 120);
+    assert_eq!(rows(&session, "/orders?q=%25", "/orders/").await.len(), 0, "a wildcard is a character");
+    assert_eq!(rows(&session, "/orders?payment=refunded", "/orders/").await.len(), 0);
+    assert_eq!(session.get("/orders?cursor=nonsense").await.status, StatusCode::OK);
+    assert_eq!(session.get("/orders/%232077").await.status, StatusCode::OK);
+    assert_eq!(session.get("/orders/9999").await.status, StatusCode::NOT_FOUND);
+    assert_eq!(session.get("/orders/%00").await.status, StatusCode::BAD_REQUEST);
+}
+
+backends!(actions_are_found_by_status_kind_and_agent);
+async fn actions_are_found_by_status_kind_and_agent(app: &TestApp) {
+    app.order("#1001", 50_000).await;
+    app.product("SKU-1", 3).await;
+    let refund = app.ask("request_refund", shop::refund("1001", 100)).await;
+    let stock = app.ask("request_stock_adjustment", shop::adjustment("SKU-1", 2)).await;
+    app.person(Role::Owner).await.approve(&refund).await;
+    let session = app.session(app.person(Role::Viewer).await).await;
+    for (query, expected) in [
+        ("", vec![&stock, &refund]),
+        ("?status=executed", vec![&refund]),
+        ("?status=pending", vec![&stock]),
+        ("?status=rejected", vec![]),
+        ("?kind=stock_adjustment", vec![&stock]),
+        ("?agent=assistant", vec![&stock, &refund]),
+        ("?agent=reader", vec![]),
+        ("?status=nonsense", vec![&stock, &refund]),
+    ] {
+        let found = rows(&session, &format!("/actions{query}"), "/actions/").await;
+        assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{query}");
+    }
+}
+
+backends!(the_log_is_filtered_and_exported_as_it_is_shown);
+async fn the_log_is_filtered_and_exported_as_it_is_shown(app: &TestApp) {
+    app.order("#1001", 50_000).await;
+    let id = app.ask("request_refund", shop::refund("1001", 100)).await;
+    app.reader.call("request_refund", shop::refund("1001", 100)).await;
+    app.person(Role::Approver).await.approve(&id).await;
+    let session = app.session(app.person(Role::Auditor).await).await;
+
+    let denied = session.get("/audit?denied=1").await;
+    assert!(denied.html.contains("scope_missing") && !denied.html.contains("approved refund"));
+    let decisions = session.get("/audit?category=decisions").await;
+    assert!(decisions.html.contains("approved refund") && decisions.html.contains("1 event<"));
+    let of_one = session.get(&format!("/audit?action={id}&actor=assistant")).await;
+    assert!(of_one.html.contains("called request_refund") && !of_one.html.contains("approved refund"));
+
+    for (format, media_type) in
+        [("csv", "text/csv; charset=utf-8"), ("jsonl", "application/jsonl; charset=utf-8")]
+    {
+        let file = request(app, &session, &format!("/audit/export?denied=1&format={format}"))
+            .send()
+            .await
+            .unwrap();
+        assert_eq!(file.headers()[CONTENT_TYPE], media_type);
+        let name = format!("attachment; filename=\"countersign-audit.{format}\"");
+        assert_eq!(file.headers()[CONTENT_DISPOSITION], name.as_str());
+        let file = file.text().await.unwrap();
+        assert!(file.contains("scope_missing") && !file.contains("executed"), "{file}");
+    }
+    assert_eq!(session.get("/audit/export?format=exe").await.status, StatusCode::BAD_REQUEST);
+}
+
+/// The ends of the links to `prefix` in the table, on this page and all that follow.
+async fn rows(session: &Session, path: &str, prefix: &str) -> Vec<String> {
+    let (mut found, mut next) = (Vec::new(), Some(path.to_owned()));
+    while let Some(path) = next {
+        let page = session.get(&path).await;
+        assert_eq!(page.status, StatusCode::OK, "{path}");
+        let table = page.html.split("<tbody>").nth(1).unwrap_or_default();
+        let link = format!("href=\"{prefix}");
+        let links = table.split(&link).skip(1);
+        found.extend(links.map(|rest| rest.split('"').next().unwrap().to_owned()));
+        next = page.html.split_once("\">Next page</a>").map(|(before, _)| {
+            let (_, address) = before.rsplit_once("href=\"").unwrap();
+            address.replace("&#38;", "&").replace("&amp;", "&")
+        });
+    }
+    found
+}

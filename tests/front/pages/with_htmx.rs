@@ -1,0 +1,87 @@
+//! What htmx asks for: the same pages, at once instead of after a redirect.
+
+use countersign::store::people::Role;
+use reqwest::StatusCode;
+use reqwest::header::{CONTENT_TYPE, COOKIE};
+
+use super::decision;
+use crate::support::{Browser, TestApp, backends, in_browser, shop};
+
+backends!(a_decision_is_answered_with_the_page);
+async fn a_decision_is_answered_with_the_page(app: &TestApp) {
+    app.order("#1001", 50_000).await;
+    let path = format!("/actions/{}", app.ask("request_refund", shop::refund("1001", 100)).await);
+    let session = app.session(app.person(Role::Approver).await).await;
+    let mut fields = decision(&session.get(&path).await, "");
+    fields.push(("form_token", session.form_token.clone()));
+    let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(&fields).finish();
+    let send = || {
+        let post = app.agent.http.post(format!("{}{path}/approve", app.url)).header(COOKIE, &session.cookie);
+        let post = post
+            .header("hx-request", "true")
+            .header(CONTENT_TYPE, "application/x-www-form-urlencoded");
+        post.body(body.clone()).send()
+    };
+    let approved = send().await.unwrap();
+    assert_eq!(approved.status(), StatusCode::OK);
+    let html = approved.text().await.unwrap();
+    for part in [
+        "<main class=\"detail\" id=\"detail\">",
+        "<div id=\"queue\"",
+        "id=\"waiting\"",
+        "and done.",
+    ] {
+        assert!(html.contains(part), "no {part}");
+    }
+    assert_eq!(send().await.unwrap().status(), StatusCode::CONFLICT);
+}
+
+in_browser!(a_decision_needs_no_page_load_and_one_key_decides_nothing);
+async fn a_decision_needs_no_page_load_and_one_key_decides_nothing(app: &TestApp, browser: &Browser) {
+    app.order("#1001", 50_000).await;
+    app.order("#1002", 60_000).await;
+    let first = app.ask("request_refund", shop::refund("1001", 100)).await;
+    let second = app.ask("request_refund", shop::refund("1002", 200)).await;
+    browser.sign_in(app.person(Role::Approver).await).await;
+    browser.goto(&format!("/actions/{first}")).await;
+    browser.execute("window.samePage = true").await;
+
+    browser
+        .execute("document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'a', bubbles: true}))")
+        .await;
+    let focused = browser.execute("return document.activeElement.dataset.key").await;
+    assert_eq!(focused, "a");
+    assert_eq!(app.order_now("#1001").await.refunded_minor, 0);
+
+    browser.click("Approve INR 1.00").await;
+    browser.see("Approved by approver@example.com").await;
+    assert_eq!(browser.execute("return window.samePage").await, true);
+    assert_eq!(browser.text_of("#waiting").await, "1");
+    assert_eq!(
+        browser.execute("return document.title").await,
+        "(1) Refund INR 1.00 on order #1001 · Countersign"
+    );
+
+    // A refused decision is shown in place as well.
+    browser.click("Refund order #1002").await;
+    browser.see("Approve INR 2.00").await;
+    browser.execute("window.samePage = true").await;
+    app.person(Role::Owner).await.reject(&second, "No").await;
+    browser.click("Approve INR 2.00").await;
+    browser.see("The action is already rejected: owner@example.com was first.").await;
+    assert_eq!(browser.execute("return window.samePage").await, true);
+    assert_eq!(app.order_now("#1002").await.refunded_minor, 0);
+}
+
+in_browser!(without_javascript_it_is_decided_all_the_same);
+async fn without_javascript_it_is_decided_all_the_same(app: &TestApp, browser: &Browser) {
+    app.order("#1001", 50_000).await;
+    app.ask("request_refund", shop::refund("1001", 100)).await;
+    browser.without_javascript().await;
+    browser.sign_in(app.person(Role::Approver).await).await;
+    browser.goto("/").await;
+    browser.click_on(".row").await;
+    browser.click("Approve INR 1.00").await;
+    browser.see("Approved by approver@example.com").await;
+    assert_eq!(app.order_now("#1001").await.refunded_minor, 100);
+}
