@@ -97,11 +97,21 @@ impl Export {
         }
         let (seq, filter) = (self.seq, self.filter.clone());
         let read = self.db.read(move |conn| {
+            // What happens during the export is not in it; on a busy server it would never end.
+            let end = match filter.before_seq {
+                None => events::last(conn)? + 1,
+                Some(end) => end,
+            };
+            let filter = Filter {
+                before_seq: Some(end),
+                ..filter.clone()
+            };
             let page = events::after(conn, seq, &filter, PAGE)?;
             let last = page.last().map_or(seq, |last| last.seq);
-            Ok((page, last, events::is_behind(conn, last, &filter)?))
+            Ok((page, last, end, events::is_behind(conn, last, &filter)?))
         });
-        let (page, last, behind) = read.await?;
+        let (page, last, end, behind) = read.await?;
+        self.filter.before_seq = Some(end);
         let text = match self.format {
             Format::Jsonl => page.iter().map(line).collect(),
             Format::Csv => rows(&page, self.part == Part::Start)?,

@@ -96,6 +96,14 @@ pub fn after(conn: &mut Conn, seq: i64, filter: &Filter, limit: i64) -> QueryRes
         .load(conn)
 }
 
+/// The largest `seq` there is; 0 before the first event.
+pub fn last(conn: &mut Conn) -> QueryResult<i64> {
+    let last = audit_events::table
+        .select(diesel::dsl::max(audit_events::seq))
+        .first::<Option<i64>>(conn)?;
+    Ok(last.unwrap_or_default())
+}
+
 /// Whether there are events after `seq`, settled or not.
 pub fn is_behind(conn: &mut Conn, seq: i64, filter: &Filter) -> QueryResult<bool> {
     let next = matching(filter).filter(audit_events::seq.gt(seq)).select(audit_events::seq);

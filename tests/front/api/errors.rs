@@ -29,6 +29,7 @@ async fn what_can_go_wrong_with_a_request(app: &TestApp) {
         "/api/v1/actions?offset=1",
         "/api/v1/actions?kind=refund&kind=refund",
         "/api/v1/actions?agent=%00",
+        "/api/v1/actions?agent=LONG",
         "/api/v1/actions/1001",
         "/api/v1/actions/%ff",
         "/api/v1/actions/' OR 1=1 --",
@@ -76,7 +77,8 @@ async fn what_can_go_wrong_with_a_request(app: &TestApp) {
     let before = app.rows().await;
     let mut seen = String::new();
     for path in gets {
-        let request = owner.http.get(format!("{}{path}", app.url)).bearer_auth(&owner.api_token);
+        let address = path.replace("LONG", &long);
+        let request = owner.http.get(format!("{}{address}", app.url)).bearer_auth(&owner.api_token);
         tell(&mut seen, &format!("GET {path}"), request).await;
     }
     for (path, media_type, body) in bodies {
