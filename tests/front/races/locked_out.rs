@@ -39,11 +39,12 @@ async fn whoever_is_locked_out_may_ask_again(app: &TestApp) {
     }
 }
 
-/// Ten requests and ten approvals that `lock` keeps out, and once more without it. A round is five seconds of waiting, so
+/// Ten requests and ten approvals, and a click, that `lock` keeps out, and once more without it. A round is five seconds of waiting, so
 /// each call that is kept out counts as one.
 async fn lock_out(app: &TestApp, place: &str, lock: impl Fn(&mut Rival)) {
     let person = app.person(Role::Approver).await;
     let (windows, processes) = (person.windows(CALLERS / 2), app.agent.processes(CALLERS / 2));
+    let session = app.session(person).await;
     let mut books = app.books();
     let name = format!("locked out at {place}, {CALLERS} calls a round");
     repeat(&name, app.database.backend, ROUNDS / CALLERS, async |round| {
@@ -61,9 +62,10 @@ async fn lock_out(app: &TestApp, place: &str, lock: impl Fn(&mut Rival)) {
 
         let mut rival = app.rival();
         lock(&mut rival);
+        let click = session.approving(&seen[0]);
         let calls = race((0..processes.len()).map(call));
         let approvals = race(windows.iter().zip(&seen).map(|(window, seen)| window.approving(seen)));
-        let (answers, replies) = tokio::join!(calls, approvals);
+        let (answers, replies, page) = tokio::join!(calls, approvals, click);
         rival.run("ROLLBACK");
 
         for answer in answers {
@@ -74,6 +76,8 @@ async fn lock_out(app: &TestApp, place: &str, lock: impl Fn(&mut Rival)) {
             assert_eq!((reply.status.as_u16(), reply.code()), (503, "unavailable"));
             may_be_sent_again(&reply.body);
         }
+        assert_eq!(page.status, 503);
+        keeps_quiet(&page.html);
         assert_eq!(app.rival().everything(), before);
 
         for (number, window) in windows.iter().enumerate() {
@@ -87,9 +91,14 @@ async fn lock_out(app: &TestApp, place: &str, lock: impl Fn(&mut Rival)) {
 
 #[track_caller]
 fn may_be_sent_again(error: &Value) {
-    let text = error.to_string().to_lowercase();
-    assert!(error["retry_after_seconds"].as_u64().is_some_and(|seconds| seconds > 0), "{text}");
-    for word in ["lock", "timeout", "busy", "statement", "sql"] {
+    assert!(error["retry_after_seconds"].as_u64().is_some_and(|seconds| seconds > 0), "{error}");
+    keeps_quiet(&error.to_string());
+}
+
+#[track_caller]
+fn keeps_quiet(text: &str) {
+    let text = text.to_lowercase();
+    for word in ["locked", "lock timeout", "busy", "statement", "sql"] {
         assert!(!text.contains(word), "{text}");
     }
 }

@@ -1,9 +1,14 @@
 //! A person signed in over plain HTTP: what a browser without JavaScript would send, and what no browser would.
 
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use reqwest::header::{CONTENT_TYPE, COOKIE, LOCATION, SET_COOKIE};
 use reqwest::{RequestBuilder, Response, StatusCode};
 
-use super::{Person, TestApp};
+use serde_json::Value;
+
+use super::shop::id;
+use super::{Person, TestApp, http};
 
 /// A signed-in session. Clones are windows of the same one.
 #[derive(Clone)]
@@ -49,6 +54,42 @@ impl TestApp {
 }
 
 impl Session {
+    /// The session in as many windows, each with connections of its own.
+    pub fn windows(&self, count: usize) -> Vec<Self> {
+        let window = |_| Self {
+            http: http::client(),
+            ..self.clone()
+        };
+        (0..count).map(window).collect()
+    }
+
+    /// The form of an approval of what was seen, still to be sent: a contender of a race.
+    pub fn approving(&self, seen: &Value) -> BoxFuture<'static, Page> {
+        let versions = seen["subject_versions"].to_string();
+        self.deciding("approve", seen, &[("subject_versions", versions)])
+    }
+
+    /// The form of a rejection, still to be sent.
+    pub fn rejecting(&self, seen: &Value) -> BoxFuture<'static, Page> {
+        self.deciding("reject", seen, &[("reason", "No".to_owned())])
+    }
+
+    fn deciding(
+        &self,
+        verb: &str,
+        seen: &Value,
+        more: &[(&'static str, String)],
+    ) -> BoxFuture<'static, Page> {
+        let (session, path) = (self.clone(), format!("/actions/{}/{verb}", id(seen)));
+        let digest = seen["digest"].as_str().unwrap().to_owned();
+        let fields = [&[("digest", digest)], more].concat();
+        async move {
+            let fields: Vec<_> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
+            session.submit(&path, &fields).await
+        }
+        .boxed()
+    }
+
     pub async fn get(&self, path: &str) -> Page {
         self.send(self.http.get(format!("{}{path}", self.site))).await
     }
