@@ -31,6 +31,7 @@ mod audit_export;
 mod corpus;
 mod harness;
 mod health;
+mod histories;
 mod mcp;
 mod mcp_http;
 mod migrations;

@@ -12,6 +12,7 @@ pub mod http;
 pub mod person;
 pub mod postgres;
 pub mod races;
+pub mod random;
 pub mod rival;
 pub mod rows;
 pub mod run;
