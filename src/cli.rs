@@ -106,3 +106,13 @@ async fn open(config: Config) -> Result<App> {
 fn print_json(value: &serde_json::Value) {
     println!("{value:#}");
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+}

@@ -20,7 +20,7 @@ pub enum Agent {
         #[command(flatten)]
         named: Named,
         #[command(flatten)]
-        scopes: Scopes,
+        granted: Granted,
         /// The person it belongs to, by e-mail address [default: the first owner]
         #[arg(long, value_name = "EMAIL")]
         owner: Option<String>,
@@ -43,7 +43,7 @@ pub enum Agent {
         #[command(flatten)]
         named: Named,
         #[command(flatten)]
-        scopes: Scopes,
+        granted: Granted,
         #[command(flatten)]
         config: Config,
     },
@@ -74,7 +74,7 @@ pub struct Named {
 }
 
 #[derive(Args)]
-pub struct Scopes {
+pub struct Granted {
     /// orders:read, orders:write, inventory:read or inventory:write; repeat it for more
     #[arg(long = "scope", required = true, value_name = "SCOPE")]
     scopes: Vec<String>,
@@ -85,7 +85,7 @@ impl Agent {
         match self {
             Self::Add {
                 named,
-                scopes: Scopes { scopes },
+                granted: Granted { scopes },
                 owner,
                 json,
                 config,
@@ -97,7 +97,7 @@ impl Agent {
             Self::List { json, config } => list(config, json).await?,
             Self::Scopes {
                 named,
-                scopes: Scopes { scopes },
+                granted: Granted { scopes },
                 config,
             } => {
                 let App { auth, gate, .. } = open(config).await?;

@@ -28,7 +28,10 @@
 mod adversarial;
 mod api;
 mod audit_export;
+mod cli;
+mod contract;
 mod corpus;
+mod demo;
 mod harness;
 mod health;
 mod histories;
@@ -39,6 +42,7 @@ mod packaging;
 mod pages;
 mod permissions;
 mod races;
+mod reads;
 mod sessions;
 mod support;
 mod walk;

@@ -11,6 +11,7 @@ pub mod held;
 pub mod http;
 pub mod person;
 pub mod postgres;
+pub mod program;
 pub mod races;
 pub mod random;
 pub mod rival;

@@ -1,0 +1,123 @@
+//! `person`, `agent`, `pause` and `audit export`.
+
+use countersign::app::App;
+use countersign::audit::Source;
+use countersign::config::Config;
+use serde_json::{Value, json};
+
+use crate::support::app::SECRET;
+use crate::support::program::Program;
+use crate::support::{Database, backends};
+
+/// Another process on the same database.
+fn application(database: &Database) -> App {
+    let mut config = Config::on(&database.url).unwrap();
+    config.secret = Some(SECRET.to_owned());
+    App::build(config).unwrap()
+}
+
+fn members(value: &Value) -> Vec<&str> {
+    value.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+backends!(people_come_and_go);
+async fn people_come_and_go(database: &Database) {
+    let (program, app) = (Program::on(database), application(database));
+    let add = ["person", "add", "--email", "Ana@Example.com", "--role", "approver", "--json"];
+    let ana = program.run(&add).json();
+    assert_eq!(members(&ana), ["email", "role", "password", "api_token"]);
+    assert_eq!((&ana["email"], &ana["role"]), (&json!("ana@example.com"), &json!("approver")));
+    let (password, token) = (ana["password"].as_str().unwrap(), ana["api_token"].as_str().unwrap());
+    app.auth.sign_in("ana@example.com", password, &Source::CLI).await.unwrap();
+    assert_eq!(app.auth.api_token(token).await.unwrap().person.email, "ana@example.com");
+
+    assert_eq!(program.run(&add).sentence(), "There is already a person ana@example.com.");
+    let nobody = ["person", "disable", "--email", "bo@example.com"];
+    assert_eq!(program.run(&nobody).sentence(), "There is no person with that e-mail address.");
+
+    program.run(&["person", "role", "--email", "ana@example.com", "--role", "auditor"]).ok();
+    let list = program.run(&["person", "list", "--json"]).json();
+    assert_eq!(list, json!([{ "email": "ana@example.com", "role": "auditor", "enabled": true }]));
+
+    program.run(&["person", "disable", "--email", "ana@example.com"]).ok();
+    assert!(app.auth.sign_in("ana@example.com", password, &Source::CLI).await.is_err());
+    assert!(app.auth.api_token(token).await.is_err());
+    assert!(program.run(&["person", "list"]).ok().contains("disabled"));
+
+    let again = program.run(&["person", "reset-password", "--email", "ana@example.com", "--json"]).json();
+    assert_eq!(members(&again), ["email", "role", "password", "api_token"]);
+    app.auth.api_token(again["api_token"].as_str().unwrap()).await.unwrap();
+    assert!(app.auth.api_token(token).await.is_err(), "the old one stays dead");
+}
+
+backends!(agents_come_and_go);
+async fn agents_come_and_go(database: &Database) {
+    let (program, app) = (Program::on(database), application(database));
+    program.run(&["person", "add", "--email", "owner@example.com", "--role", "owner"]).ok();
+    let add = |scope: &str| {
+        program.run(&[
+            "agent",
+            "add",
+            "--name",
+            "helper",
+            "--scope",
+            "orders:read",
+            "--scope",
+            scope,
+            "--json",
+        ])
+    };
+    assert!(add("orders:burn").sentence().contains("orders:write"), "it names the scopes there are");
+    let added = add("inventory:read").json();
+    assert_eq!(members(&added), ["name", "key", "scopes"]);
+    assert_eq!(added["scopes"], json!(["inventory:read", "orders:read"]));
+    let key = added["key"].as_str().unwrap();
+    let caller = app.gateway.authenticate(key, &Source::CLI).await.unwrap();
+    assert_eq!(caller.scopes, ["inventory:read", "orders:read"]);
+
+    program.run(&["agent", "scopes", "--name", "helper", "--scope", "orders:write"]).ok();
+    let list = program.run(&["agent", "list", "--json"]).json();
+    let helper = json!({ "name": "helper", "scopes": ["orders:write"], "owner": "owner@example.com", "revoked": false });
+    assert_eq!(list, json!([helper]));
+
+    let rotated = program.run(&["agent", "rotate", "--name", "helper", "--json"]).json();
+    assert!(app.gateway.authenticate(key, &Source::CLI).await.is_err());
+    let same = app.gateway.authenticate(rotated["key"].as_str().unwrap(), &Source::CLI).await.unwrap();
+    assert_eq!(same.agent_id, caller.agent_id, "a new key is no new principal");
+
+    program.run(&["agent", "revoke", "--name", "helper"]).ok();
+    assert!(app.gateway.authenticate(rotated["key"].as_str().unwrap(), &Source::CLI).await.is_err());
+    assert!(program.run(&["agent", "list"]).ok().contains("revoked"));
+}
+
+backends!(a_pause_comes_into_force_and_ends);
+async fn a_pause_comes_into_force_and_ends(database: &Database) {
+    let program = Program::on(database);
+    program.run(&["agent", "add", "--name", "helper", "--scope", "orders:read"]).ok();
+    for target in [&[][..], &["--kind", "refund"], &["--agent", "helper"]] {
+        let run = |command: &str| program.run(&[&[command], target].concat()).ok();
+        assert!(run("pause").starts_with("Paused "), "{target:?}");
+        assert!(run("pause").contains("already"), "{target:?}");
+        assert!(program.run(&["check", "--listen", "127.0.0.1:0"]).ok().contains("Paused"));
+        assert!(run("resume").starts_with("Resumed "), "{target:?}");
+        assert!(run("resume").starts_with("There is no pause"), "{target:?}");
+    }
+    for target in [["--kind", "bribe"], ["--agent", "nobody"]] {
+        program.run(&["pause", target[0], target[1]]).sentence();
+    }
+}
+
+backends!(the_log_is_exported_in_order);
+async fn the_log_is_exported_in_order(database: &Database) {
+    let program = Program::on(database);
+    program.run(&["person", "add", "--email", "owner@example.com", "--role", "owner"]).ok();
+    program.run(&["pause"]).ok();
+    let lines = program.run(&["audit", "export"]).ok();
+    let events: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let seen: Vec<_> = events.iter().map(|event| event["body"]["event"].as_str().unwrap()).collect();
+    assert_eq!(seen, ["account", "pause"]);
+    let table = program.run(&["audit", "export", "--format", "csv", "--since", "2020-01-01"]).ok();
+    assert_eq!(table.lines().count(), 3, "{table}");
+    assert_eq!(program.run(&["audit", "export", "--until", "2020-01-01"]).ok(), "");
+    assert_eq!(program.run(&["audit", "export", "--since", "soon"]).code, Some(2));
+}

@@ -1,0 +1,52 @@
+//! `check`: ends with 0 only if `serve` would work, and says what is in force.
+
+use std::net::TcpListener;
+
+use crate::support::program::Program;
+use crate::support::{Database, backends};
+
+backends!(a_good_set_up_passes_and_is_told_in_full);
+async fn a_good_set_up_passes_and_is_told_in_full(database: &Database) {
+    let program = Program::on(database).with("COUNTERSIGN_RETRY_WINDOW", "refund=2h,stock_adjustment=0");
+    let said = program.run(&["check", "--listen", "127.0.0.1:0", "--action-ttl", "90m"]).ok();
+    let line = |name: &str| {
+        let line = said.lines().find(|line| line.starts_with(name));
+        line.unwrap_or_else(|| panic!("no {name} in\n{said}")).to_owned()
+    };
+    assert!(line("refund").ends_with(" 2 h"));
+    assert!(line("order_cancellation").ends_with(" 24 h"));
+    assert!(line("stock_adjustment").contains("idempotency_key"));
+    assert!(line("Requests wait").ends_with(" 90 min"));
+    assert!(line("Secret").contains("COUNTERSIGN_SECRET"));
+    assert!(line("Schema").contains("up to date"));
+    assert!(line("Can decide").contains("person add"));
+    assert!(line("E-mail").contains("not part of this version"));
+    assert!(!said.contains(crate::support::app::SECRET), "secrets stay secret");
+}
+
+backends!(an_empty_database_passes_because_serving_migrates_it);
+async fn an_empty_database_passes_because_serving_migrates_it(migrated: &Database) {
+    let empty = migrated.backend.empty_database();
+    let said = Program::on(&empty).run(&["check", "--listen", "127.0.0.1:0"]).ok();
+    assert!(said.contains("brings it up to date"), "{said}");
+}
+
+#[test]
+fn what_would_keep_serve_from_working_is_named() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let listen = taken.local_addr().unwrap().to_string();
+    let said = Program::bare().run(&["check", "--listen", &listen]);
+    assert_eq!(said.code, Some(1));
+    assert!(said.out.contains("PROBLEM: COUNTERSIGN_LISTEN"), "{}", said.out);
+
+    let away = Program::bare().with("DATABASE_URL", "postgres://me:hidden@127.0.0.1:1/nothing");
+    let said = away.run(&["check", "--listen", "127.0.0.1:0"]);
+    assert_eq!(said.code, Some(1));
+    assert!(said.out.contains("PROBLEM: COUNTERSIGN_SECRET is missing"), "{}", said.out);
+    assert!(said.out.contains("PROBLEM: The database can't be reached"), "{}", said.out);
+    assert!(said.err.contains("2 problems"), "{}", said.err);
+    assert!(!said.out.contains("hidden"), "{}", said.out);
+
+    let unwritable = Program::bare().with("DATABASE_URL", "sqlite:///nowhere/at/all.db");
+    assert_eq!(unwritable.run(&["check", "--listen", "127.0.0.1:0"]).code, Some(1));
+}

@@ -1,0 +1,184 @@
+//! `demo`, through the built program: what a person who tries it out finds, the first time and the second.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::support::program::{Program, Served};
+use crate::support::{Agent, runtime};
+
+/// A running demo and its `demo.json`.
+struct Demo {
+    served: Served,
+    sheet: Value,
+    http: reqwest::Client,
+}
+
+impl Demo {
+    fn start(program: &Program) -> Self {
+        let served = program.serve(&["demo", "--listen", "127.0.0.1:0", "--data-dir", "shop"]);
+        let sheet = serde_json::from_str(&fs::read_to_string(path(program)).unwrap()).unwrap();
+        let http = reqwest::Client::builder().pool_max_idle_per_host(0).build().unwrap();
+        Self { served, sheet, http }
+    }
+
+    fn person(&self, role: &str) -> &Value {
+        self.sheet["people"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|person| person["role"] == role)
+            .unwrap()
+    }
+
+    fn agent(&self, name: &str) -> Agent {
+        let agents = self.sheet["agents"].as_array().unwrap();
+        let agent = agents.iter().find(|agent| agent["name"] == name).unwrap();
+        Agent {
+            name: name.into(),
+            key: agent["key"].as_str().unwrap().into(),
+            endpoint: self.sheet["mcp_url"].as_str().unwrap().into(),
+            http: self.http.clone(),
+        }
+    }
+
+    async fn rest(&self, role: &str, path: &str) -> Value {
+        let url = format!("{}{path}", self.sheet["api_url"].as_str().unwrap());
+        let token = self.person(role)["api_token"].as_str().unwrap();
+        let response = self.http.get(url).bearer_auth(token).send().await.unwrap();
+        assert!(response.status().is_success(), "{role} {path}: {}", response.status());
+        response.json().await.unwrap()
+    }
+
+    async fn actions(&self) -> Vec<Value> {
+        self.rest("viewer", "/actions?limit=50").await["actions"].as_array().unwrap().clone()
+    }
+}
+
+fn path(program: &Program) -> PathBuf {
+    program.folder.path().join("shop/demo.json")
+}
+
+fn with_status<'a>(actions: &'a [Value], status: &str) -> Vec<&'a Value> {
+    actions.iter().filter(|action| action["status"] == status).collect()
+}
+
+#[test]
+fn a_first_start_has_something_to_show_on_every_page() {
+    runtime().block_on(async {
+        // What a shell may hold besides, and what a demo must not touch or be stopped by.
+        let program = Program::bare()
+            .with("DATABASE_URL", "postgres://nobody@127.0.0.1:1/nothing")
+            .with("COUNTERSIGN_RETRY_WINDOW", "0")
+            .with("COUNTERSIGN_WRITE_RATE", "1/h:1")
+            .with("COUNTERSIGN_MAX_STOCK_DELTA", "1");
+        let demo = Demo::start(&program);
+        assert_eq!(demo.sheet["dashboard_url"], demo.served.url.as_str());
+        assert_eq!(fs::metadata(path(&program)).unwrap().permissions().mode() & 0o777, 0o600);
+
+        let actions = demo.actions().await;
+        let seen: BTreeSet<_> = actions.iter().map(|action| action["status"].as_str().unwrap()).collect();
+        let all = ["executed", "expired", "failed", "pending", "rejected", "withdrawn"];
+        assert_eq!(seen, BTreeSet::from(all));
+        let kinds: BTreeSet<_> = actions.iter().map(|action| action["kind"].as_str().unwrap()).collect();
+        assert_eq!(kinds, BTreeSet::from(["order_cancellation", "refund", "stock_adjustment"]));
+
+        let pending = with_status(&actions, "pending");
+        assert!(pending.len() >= 4, "{}", pending.len());
+        let mut related = 0;
+        for action in &pending {
+            let full = demo
+                .rest("approver", &format!("/actions/{}", action["action_id"].as_str().unwrap()))
+                .await;
+            related +=
+                usize::from(full["related"].as_array().unwrap().iter().any(|one| one["status"] == "pending"));
+        }
+        assert!(related >= 2, "a pair on one record");
+        let first = pending
+            .iter()
+            .find(|action| action["summary"] == "Refund INR 8,999.00 on order #1044")
+            .unwrap();
+        let full = demo.rest("owner", &format!("/actions/{}", first["action_id"].as_str().unwrap())).await;
+        assert!(full["reason"].as_str().unwrap().contains('\u{202e}'), "{full}");
+
+        let log = demo.rest("auditor", "/audit?limit=50").await.to_string();
+        for outcome in ["joined", "scope_missing", "rejected", "withdrawn", "expired"] {
+            assert!(log.contains(&format!("\"outcome\":\"{outcome}\"")), "{outcome} in {log}");
+        }
+    });
+}
+
+#[test]
+fn its_sign_ins_and_keys_work_and_its_folder_is_private() {
+    runtime().block_on(async {
+        let program = Program::bare();
+        let demo = Demo::start(&program);
+        for role in ["owner", "approver", "auditor", "viewer"] {
+            assert_eq!(demo.person(role)["email"], format!("{role}@example.com"));
+            demo.rest(role, "/actions").await;
+        }
+        let (reader, support) = (demo.agent("read-only-agent"), demo.agent("support-agent"));
+        let scopes = |agent: usize| demo.sheet["agents"][agent]["scopes"].clone();
+        assert_eq!(scopes(0), json!(["inventory:read", "orders:read"]));
+        assert_eq!(scopes(1).as_array().unwrap().len(), 4);
+        assert_eq!(support.tools().await.len(), 10);
+        let refund = json!({ "order_id": "1044", "amount_minor": 899_900, "currency": "INR", "reason": "Asked again" });
+        assert_eq!(reader.call("request_refund", refund.clone()).await.code(), "scope_missing");
+        let joined = support.call("request_refund", refund).await.ok();
+        assert_eq!(joined["disposition"], "joined");
+        let review = joined["review_url"].as_str().unwrap();
+        assert!(review.starts_with(&demo.served.url), "{review}");
+        for entry in fs::read_dir(program.folder.path().join("shop")).unwrap() {
+            let entry = entry.unwrap();
+            assert_eq!(entry.metadata().unwrap().permissions().mode() & 0o077, 0, "{:?}", entry.path());
+        }
+    });
+}
+
+#[test]
+fn a_second_start_keeps_what_is_there_and_asks_again_when_nothing_waits() {
+    runtime().block_on(async {
+        let program = Program::bare().with("COUNTERSIGN_ACTION_TTL", "5s");
+        let demo = Demo::start(&program);
+        let (first, people, agents) =
+            (demo.actions().await, demo.sheet["people"].clone(), demo.sheet["agents"].clone());
+        assert_eq!(demo.served.stop("TERM").0, Some(0));
+
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        let program = program.with("COUNTERSIGN_ACTION_TTL", "30m");
+        let demo = Demo::start(&program);
+        assert_eq!((&demo.sheet["people"], &demo.sheet["agents"]), (&people, &agents));
+        assert_eq!(demo.sheet["dashboard_url"], demo.served.url.as_str(), "the port is another");
+        let second = demo.actions().await;
+        let again = with_status(&second, "pending");
+        assert_eq!(again.len(), with_status(&first, "pending").len());
+        assert!(again.iter().all(|action| action["attempt"] == 2), "{again:?}");
+        assert_eq!(second.len(), first.len() + again.len());
+        assert_eq!(demo.served.stop("TERM").0, Some(0));
+
+        let demo = Demo::start(&program);
+        assert_eq!(demo.actions().await.len(), second.len(), "something waits, so nothing is asked");
+    });
+}
+
+#[test]
+fn without_its_file_the_sign_ins_are_made_anew() {
+    runtime().block_on(async {
+        let program = Program::bare();
+        let demo = Demo::start(&program);
+        let (old, actions) = (demo.agent("support-agent"), demo.actions().await.len());
+        drop(demo);
+        fs::remove_file(path(&program)).unwrap();
+        let demo = Demo::start(&program);
+        assert_ne!(demo.agent("support-agent").key, old.key);
+        assert_eq!(demo.actions().await.len(), actions);
+
+        fs::write(path(&program), "{").unwrap();
+        let refused = program.run(&["demo", "--listen", "127.0.0.1:0", "--data-dir", "shop"]);
+        assert!(refused.sentence().contains("demo.json"));
+    });
+}

@@ -1,0 +1,136 @@
+//! The built program, run as a person at a shell would run it, without what the shell of the tests happens to hold.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::Database;
+use super::app::SECRET;
+
+/// The program on one database, in a folder of its own.
+pub struct Program {
+    pub folder: TempDir,
+    settings: Vec<(String, String)>,
+}
+
+/// What it said and how it ended.
+#[derive(Debug)]
+pub struct Said {
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+impl Program {
+    /// On this database, with the tests' secret.
+    pub fn on(database: &Database) -> Self {
+        Self::bare().with("DATABASE_URL", &database.url).with("COUNTERSIGN_SECRET", SECRET)
+    }
+
+    /// With nothing set.
+    pub fn bare() -> Self {
+        let folder = tempfile::Builder::new().prefix("countersign-test.").tempdir().unwrap();
+        Self {
+            folder,
+            settings: Vec::new(),
+        }
+    }
+
+    /// With one more setting.
+    pub fn with(mut self, name: &str, value: &str) -> Self {
+        self.settings.push((name.into(), value.into()));
+        self
+    }
+
+    /// A command line, ready to be started.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_countersign"));
+        command.args(arguments).current_dir(self.folder.path()).stdin(Stdio::null());
+        command.env_clear().envs(self.settings.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// Runs it to its end.
+    pub fn run(&self, arguments: &[&str]) -> Said {
+        let output = self.command(arguments).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Said {
+            code: output.status.code(),
+            out: text(output.stdout),
+            err: text(output.stderr),
+        }
+    }
+
+    /// Starts what serves, and waits until it says where.
+    pub fn serve(&self, arguments: &[&str]) -> Served {
+        let mut command = self.command(arguments);
+        command.env("COUNTERSIGN_LOG", "info,json").stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut log = BufReader::new(child.stderr.take().unwrap());
+        let mut printed = String::new();
+        let url = loop {
+            let begin = printed.len();
+            assert!(log.read_line(&mut printed).unwrap() > 0, "it ended after printing:\n{printed}");
+            let line = serde_json::from_str::<Value>(&printed[begin..]).unwrap_or_default();
+            if let Some(listen) = line["fields"]["listen"].as_str() {
+                break format!("http://{listen}");
+            }
+        };
+        Served {
+            url,
+            child,
+            _log: log,
+        }
+    }
+}
+
+impl Said {
+    /// What it printed, when all went well.
+    #[track_caller]
+    pub fn ok(self) -> String {
+        assert_eq!(self.code, Some(0), "{self:?}");
+        self.out
+    }
+
+    /// The same as JSON.
+    #[track_caller]
+    pub fn json(self) -> Value {
+        serde_json::from_str(&self.ok()).unwrap()
+    }
+
+    /// The one sentence of a failure.
+    #[track_caller]
+    pub fn sentence(self) -> String {
+        assert_eq!((self.code, self.err.lines().count()), (Some(1), 1), "{self:?}");
+        self.err.trim_end().to_owned()
+    }
+}
+
+/// A server in a process of its own, killed when dropped.
+pub struct Served {
+    pub url: String,
+    child: Child,
+    /// Held open: a program that can't write its log would end.
+    _log: BufReader<ChildStderr>,
+}
+
+impl Served {
+    /// Sends a signal, such as `TERM`, and answers the exit code and how long it took to end.
+    pub fn stop(mut self, signal: &str) -> (Option<i32>, Duration) {
+        let begun = Instant::now();
+        let kill = format!("kill -{signal} {}", self.child.id());
+        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+        (self.child.wait().unwrap().code(), begun.elapsed())
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // It may have ended before.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
