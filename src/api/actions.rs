@@ -63,6 +63,7 @@ pub struct ActionDetail {
 #[utoipa::path(
     get,
     path = "/api/v1/actions",
+    operation_id = "list_actions",
     tag = "actions",
     params(ListQuery),
     responses((status = 200, description = "A page of actions", body = Page), Problem),
@@ -84,6 +85,7 @@ pub async fn list(request: HttpRequest, gate: web::Data<Gate>) -> Result<HttpRes
 #[utoipa::path(
     get,
     path = "/api/v1/actions/{id}",
+    operation_id = "get_action",
     tag = "actions",
     params(("id" = String, Path, description = "The action's id", format = "uuid")),
     responses((status = 200, description = "The action", body = ActionDetail), Problem),

@@ -64,6 +64,7 @@ pub struct LogEvent {
 #[utoipa::path(
     get,
     path = "/api/v1/audit",
+    operation_id = "list_events",
     tag = "audit",
     params(LogQuery),
     responses((status = 200, description = "A page of the log", body = LogPage), Problem),

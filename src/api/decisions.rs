@@ -64,6 +64,7 @@ static REJECT: LazyLock<Shape> = LazyLock::new(Shape::of::<RejectBody>);
 #[utoipa::path(
     post,
     path = "/api/v1/actions/{id}/approve",
+    operation_id = "approve_action",
     tag = "actions",
     params(("id" = String, Path, description = "The action's id", format = "uuid")),
     request_body = ApproveBody,
@@ -96,6 +97,7 @@ pub async fn approve(
 #[utoipa::path(
     post,
     path = "/api/v1/actions/{id}/reject",
+    operation_id = "reject_action",
     tag = "actions",
     params(("id" = String, Path, description = "The action's id", format = "uuid")),
     request_body = RejectBody,

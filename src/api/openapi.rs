@@ -37,6 +37,7 @@ pub struct Document;
 #[utoipa::path(
     get,
     path = "/api/openapi.json",
+    operation_id = "describe",
     tag = "description",
     responses((status = 200, description = "An OpenAPI document", body = Object))
 )]

@@ -16,10 +16,11 @@ use crate::support::{TestApp, backends};
 backends!(the_document_has_the_rows_of_the_table);
 async fn the_document_has_the_rows_of_the_table(app: &TestApp) {
     let document = document(app).await;
-    let mut described = BTreeSet::new();
+    let (mut described, mut names) = (BTreeSet::new(), BTreeSet::new());
     for (path, operations) in document["paths"].as_object().unwrap() {
-        for method in operations.as_object().unwrap().keys() {
+        for (method, operation) in operations.as_object().unwrap() {
             described.insert(format!("{} {path}", method.to_uppercase()));
+            assert!(names.insert(operation["operationId"].as_str().unwrap()), "{path}: {operation}");
         }
     }
     let table = routes();
