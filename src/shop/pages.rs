@@ -4,19 +4,10 @@ pub mod order;
 pub mod orders;
 pub mod products;
 
-use super::tables::orders::{FinancialStatus, FulfillmentStatus, Order};
+use super::tables::orders::{FulfillmentStatus, Order};
 
 /// How many rows a page of a list has.
 const ROWS: i64 = 50;
-
-/// The colour of an order's payment, where it is more than ordinary.
-fn tone(status: FinancialStatus) -> &'static str {
-    match status {
-        FinancialStatus::Pending => "pending",
-        FinancialStatus::Paid => "executed",
-        FinancialStatus::PartiallyRefunded | FinancialStatus::Refunded | FinancialStatus::Voided => "",
-    }
-}
 
 /// Shopify's word as a reader would say it.
 fn said(word: &str) -> String {

@@ -1,5 +1,6 @@
 //! The dashboard's pages, as a browser without JavaScript meets them.
 
+mod away;
 mod decisions;
 mod house_rules;
 mod lists;

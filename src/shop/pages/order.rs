@@ -4,7 +4,7 @@ use actix_web::web::Path;
 use askama::Template;
 use askama_web::WebTemplate;
 
-use super::{delivery, said, tone};
+use super::{delivery, said};
 use crate::{
     auth::Visitor,
     db::Timestamp,
@@ -36,7 +36,6 @@ pub struct Page {
     customer_orders: i64,
     placed: String,
     payment: String,
-    tone: &'static str,
     delivery: String,
     cancelled: Option<String>,
     total: String,
@@ -85,7 +84,6 @@ pub async fn page(site: Site, visitor: Visitor, id: Path<String>) -> Result<Page
         customer_orders,
         placed: when::full(order.created_at),
         payment: said(order.financial_status.as_str()),
-        tone: tone(order.financial_status),
         delivery: delivery(&order),
         cancelled: order.cancelled_at.map(when::full),
         total: price(order.total_minor),

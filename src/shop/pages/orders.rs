@@ -5,7 +5,7 @@ use askama::Template;
 use askama_web::WebTemplate;
 use serde::Deserialize;
 
-use super::{ROWS, delivery, number, said, tone};
+use super::{ROWS, delivery, number, said};
 use crate::{
     auth::Visitor,
     kinds::Lock,
@@ -56,7 +56,6 @@ struct Row {
     email: String,
     placed: String,
     payment: String,
-    tone: &'static str,
     delivery: String,
     total: String,
     /// Nothing when nothing was.
@@ -125,7 +124,6 @@ impl Row {
             email: order.email.clone(),
             placed: when::day(order.created_at),
             payment: said(order.financial_status.as_str()),
-            tone: tone(order.financial_status),
             delivery: delivery(order),
             total: price(order.total_minor),
             refunded: if order.refunded_minor == 0 {
