@@ -37,6 +37,7 @@ mod health;
 mod histories;
 mod mcp;
 mod mcp_http;
+mod mcp_stdio;
 mod migrations;
 mod packaging;
 mod pages;

@@ -1,7 +1,6 @@
 //! One attempt, and what became of it.
 
 use countersign::store::agents;
-use countersign::store::events::{self, Filter};
 use serde_json::{Value, json};
 
 use crate::support::agent::Answer;
@@ -96,7 +95,7 @@ impl Attempt<'_> {
 
     /// The event of this call: by this agent, with this tool, through this door.
     async fn event(&self) -> Value {
-        let event = last_event(self.app).await;
+        let event = self.app.last_event().await;
         let name = self.agent.name.clone();
         let agent = self.app.inner.db.read(move |conn| agents::by_name(conn, &name)).await.unwrap().unwrap();
         assert_eq!(event["actor"], json!({ "kind": "agent", "id": agent.id }), "{event}");
@@ -110,18 +109,8 @@ impl Attempt<'_> {
 pub async fn is_refused_decision(app: &TestApp, before: &Rows, reply: &Reply, code: &str) {
     assert_eq!(reply.code(), code, "{reply:?}");
     assert_eq!(app.grown_since(before).await, [("events", 1)], "{code}");
-    let event = last_event(app).await;
+    let event = app.last_event().await;
     assert_eq!((&event["outcome"], &event["denied"]), (&json!(code), &json!(true)), "{event}");
-}
-
-/// The newest event of the log.
-pub async fn last_event(app: &TestApp) -> Value {
-    let newest = Filter {
-        limit: 1,
-        ..Filter::default()
-    };
-    let events = app.inner.db.read(move |conn| events::page(conn, &newest)).await.unwrap();
-    serde_json::from_str(&events[0].body).unwrap()
 }
 
 /// A refund of order #1001.

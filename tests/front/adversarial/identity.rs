@@ -169,7 +169,7 @@ async fn an_address_of_ones_own_choice(app: &TestApp) {
         .header("x-forwarded-for", "10.0.0.1")
         .header("forwarded", "for=10.0.0.1");
     assert_eq!(forged.body(call.to_string()).send().await.unwrap().status(), StatusCode::OK);
-    assert_eq!(super::attempt::last_event(app).await["address"], "127.0.0.1");
+    assert_eq!(app.last_event().await["address"], "127.0.0.1");
 }
 
 backends!(an_agents_key_at_the_peoples_doors);

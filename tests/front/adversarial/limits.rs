@@ -67,7 +67,7 @@ async fn a_flood_of_denials_does_not_flood_the_log(app: &TestApp) {
     assert!(matches!(grown[..], [("events", 1..=2)]), "the first of each minute: {grown:?}");
     app.inner.clock.shift(chrono::TimeDelta::minutes(2));
     app.inner.gate.sweep().await.unwrap();
-    let counted = super::attempt::last_event(app).await;
+    let counted = app.last_event().await;
     assert_eq!(
         (&counted["event"], &counted["outcome"]),
         (&json!("denials"), &json!("scope_missing")),

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use countersign::db::{Conn, QueryResult};
+use countersign::store::events::{self, Filter};
 use diesel::sql_types::BigInt;
 use diesel::{QueryableByName, RunQueryDsl, sql_query};
+use serde_json::Value;
 
 use super::TestApp;
 
@@ -49,6 +51,16 @@ impl TestApp {
         let now = self.rows().await;
         let growth = now.0.iter().map(|(name, figure)| (*name, figure - earlier.0[name]));
         growth.filter(|(_, by)| *by != 0).collect()
+    }
+
+    /// The newest event of the audit log.
+    pub async fn last_event(&self) -> Value {
+        let newest = Filter {
+            limit: 1,
+            ..Filter::default()
+        };
+        let events = self.inner.db.read(move |conn| events::page(conn, &newest)).await.unwrap();
+        serde_json::from_str(&events[0].body).unwrap()
     }
 
     /// Runs a statement as somebody would who sits at the database.
