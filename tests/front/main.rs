@@ -19,7 +19,8 @@
 //!
 //! - [`support::TestApp`]: the server, its people, its agents; `TestApp::with` takes settings of a test's own, in a
 //!   test that runs on a `&Backend`.
-//! - [`support::Agent`] calls tools, [`support::Person`] decides through REST, [`support::Browser`] clicks.
+//! - [`support::Agent`] calls tools, [`support::Client`] as a real MCP client does; [`support::Person`] decides through
+//!   REST, [`support::Browser`] clicks.
 //! - [`support::races`]: many at once, again and again, with the counts that `scripts/test --long` asks for.
 //!
 //! Plain `cargo test` covers SQLite without a browser, and says what it left out. `scripts/test` runs everything;
