@@ -28,7 +28,7 @@ const HOMES: &[(&[&str], &[&str])] = &[
     (&["diesel", "diesel_migrations"], &["db", "store", "shop/tables"]),
     (&["rmcp", "rmcp_actix_web"], &["mcp"]),
     (
-        &["actix_web", "actix_files", "actix_htmx"],
+        &["actix_web", "actix_htmx"],
         &["app", "auth/guard.rs", "web", "api", "shop/pages", "mcp/http"],
     ),
     (&["Sqlite", "SqliteConnection", "Postgres", "Pg", "PgConnection"], &["db"]),

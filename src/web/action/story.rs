@@ -61,3 +61,50 @@ fn sentence(happening: &Happening) -> Option<String> {
     };
     Some(told)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn happening(event: &str, outcome: &str, denied: bool) -> Happening {
+        Happening {
+            at: "2026-11-29T10:41:00".parse().expect("a time"),
+            event: event.to_owned(),
+            who: "support-agent".to_owned(),
+            outcome: outcome.to_owned(),
+            denied,
+        }
+    }
+
+    #[test]
+    fn every_event_of_an_action_has_a_sentence() {
+        for (event, outcome, denied, expected) in [
+            ("tool_call", "pending", false, "asked for it"),
+            ("tool_call", "joined", false, "asked again, still one request"),
+            ("tool_call", "replayed", false, "asked again, and was told the outcome"),
+            ("tool_call", "withdrawn", false, "took it back"),
+            ("tool_call", "executed", false, "wanted to take it back, too late: executed"),
+            ("approval", "executed", false, "approved it, and it was done"),
+            ("approval", "failed", false, "approved it, but a rule refused it: nothing was changed"),
+            ("approval", "subject_changed", true, "wanted to approve it: subject changed"),
+            ("rejection", "rejected", false, "rejected it"),
+            ("rejection", "already_decided", true, "wanted to reject it: already decided"),
+            ("expiry", "expired", false, "Nobody decided in time"),
+        ] {
+            assert_eq!(sentence(&happening(event, outcome, denied)).as_deref(), Some(expected));
+        }
+    }
+
+    #[test]
+    fn looking_at_the_status_is_no_news() {
+        let told = [
+            happening("tool_call", "pending", false),
+            happening("tool_call", "ok", false),
+            happening("tool_call", "joined", false),
+            happening("tool_call", "joined", false),
+        ];
+        assert_eq!(tell(&told, told[0].at).len(), 3);
+        assert_eq!(asked_again(&told), Some((2, told[0].at)));
+        assert_eq!(asked_again(&told[..1]), None);
+    }
+}

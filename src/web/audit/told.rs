@@ -116,3 +116,92 @@ fn from(door: &str, address: &str) -> String {
     };
     if address.is_empty() { door.to_owned() } else { format!("{door} {address}") }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::store::events::Event;
+
+    fn row(event: &str, outcome: &str, denied: bool, body: Value) -> String {
+        let at: Timestamp = "2026-11-29T10:46:02.118".parse().expect("a time");
+        let logged = Logged {
+            event: Event {
+                seq: 1,
+                id: String::new(),
+                at,
+                category: String::new(),
+                event: event.to_owned(),
+                actor_kind: String::new(),
+                actor_id: None,
+                action_id: body["action_id"].as_str().map(ToOwned::to_owned),
+                subject: body["subject"].as_str().map(ToOwned::to_owned),
+                outcome: outcome.to_owned(),
+                denied,
+                body: body.to_string(),
+            },
+            who: body["who"].as_str().map(ToOwned::to_owned),
+        };
+        let headlines = BTreeMap::from([("a1".to_owned(), "Refund order #1044".to_owned())]);
+        let row = Row::of(&logged, &headlines, &|kind: &str| kind.replace('_', " "), at);
+        [row.time, row.who, row.what, row.on, row.from, row.outcome, row.tone.to_owned()].join(" | ")
+    }
+
+    #[test]
+    fn events_read_as_sentences() {
+        for (event, outcome, denied, body, expected) in [
+            (
+                "approval",
+                "executed",
+                false,
+                json!({"action_id": "a1", "kind": "refund", "door": "browser", "address": "10.0.0.1", "who": "eve@example.com"}),
+                "10:46:02.118 | eve@example.com | approved refund | Refund order #1044 | browser 10.0.0.1 | executed | ok",
+            ),
+            (
+                "tool_call",
+                "rule_refused",
+                true,
+                json!({"tool": "request_refund", "rule": "exceeds_refundable", "door": "mcp_http", "who": "support"}),
+                "10:46:02.118 | support | called request_refund |  | MCP | rule_refused: exceeds_refundable | denied",
+            ),
+            (
+                "tool_call",
+                "ok",
+                false,
+                json!({"tool": "get_order", "subject": "order:#1044", "door": "mcp_stdio", "who": "support"}),
+                "10:46:02.118 | support | called get_order | order #1044 | MCP, stdio | ok | ",
+            ),
+            (
+                "sign_in",
+                "unauthenticated",
+                true,
+                json!({"door": "browser"}),
+                "10:46:02.118 | not signed in | wanted to sign in |  | browser | unauthenticated | denied",
+            ),
+            (
+                "account",
+                "role_changed",
+                false,
+                json!({"door": "command_line", "was": "viewer", "role": "approver"}),
+                "10:46:02.118 | command line | role changed |  |  | viewer → approver | ",
+            ),
+            (
+                "pause",
+                "done",
+                false,
+                json!({"door": "browser", "target": "kind:refund", "who": "owner@example.com"}),
+                "10:46:02.118 | owner@example.com | paused | refund | browser | done | ok",
+            ),
+            (
+                "expiry",
+                "expired",
+                false,
+                json!({"door": "internal", "kind": "stock_adjustment"}),
+                "10:46:02.118 | Countersign | let stock adjustment expire |  |  | expired | ",
+            ),
+        ] {
+            assert_eq!(row(event, outcome, denied, body), expected);
+        }
+    }
+}
