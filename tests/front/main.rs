@@ -36,6 +36,7 @@ mod demo;
 mod harness;
 mod health;
 mod histories;
+mod kills;
 mod mcp;
 mod mcp_http;
 mod mcp_stdio;

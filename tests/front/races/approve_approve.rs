@@ -17,7 +17,7 @@ backends!(approvals_at_once_refund_once, rest_and_the_browser_at_once, the_first
 async fn approvals_at_once_refund_once(app: &TestApp) {
     let (one, other) = (app.person(Role::Approver).await, app.person(Role::Owner).await);
     let windows = [one.windows(CONTENDERS / 2), other.windows(CONTENDERS / 2)].concat();
-    let mut books = app.books();
+    let books = app.books();
     repeat("approve × approve", app.database.backend, ROUNDS, async |round| {
         let order = app.order(&format!("#{round}"), 50_000).await.name;
         let action = app.ask("request_refund", refund(&order, 12_000)).await;
@@ -43,7 +43,7 @@ async fn rest_and_the_browser_at_once(app: &TestApp) {
     let (program, person) = (app.person(Role::Owner).await, app.person(Role::Approver).await);
     let programs = program.windows(CONTENDERS / 2);
     let windows = app.session(person).await.windows(CONTENDERS / 2);
-    let (mut books, mut clicked) = (app.books(), 0);
+    let (books, mut clicked) = (app.books(), 0);
     repeat("approve through REST × in the browser", app.database.backend, ROUNDS, async |round| {
         let order = app.order(&format!("#{round}"), 50_000).await.name;
         let action = app.ask("request_refund", refund(&order, 12_000)).await;
@@ -78,7 +78,7 @@ async fn rest_and_the_browser_at_once(app: &TestApp) {
 
 async fn the_first_approval_wins(app: &TestApp) {
     let people = [app.person(Role::Approver).await, app.person(Role::Owner).await];
-    let mut books = app.books();
+    let books = app.books();
     repeat("approve, then approve", app.database.backend, ROUNDS, async |round| {
         let order = app.order(&format!("#{round}"), 50_000).await.name;
         let action = app.ask("request_refund", refund(&order, 12_000)).await;

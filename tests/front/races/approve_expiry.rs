@@ -24,7 +24,7 @@ const TOO_LONG: TimeDelta = TimeDelta::minutes(31);
 async fn approvals_and_sweepers_when_the_time_is_over(app: &TestApp) {
     let person = app.person(Role::Approver).await;
     let windows = person.windows(CONTENDERS / 2);
-    let (mut books, mut expired) = (app.books(), 0);
+    let (books, mut expired) = (app.books(), 0);
     repeat("approve × expiry", app.database.backend, ROUNDS, async |round| {
         let order = app.order(&format!("#{round}"), 50_000).await.name;
         let action = app.ask("request_refund", refund(&order, 12_000)).await;
@@ -63,7 +63,7 @@ async fn approvals_and_sweepers_when_the_time_is_over(app: &TestApp) {
 
 async fn an_approval_that_waited_too_long_is_too_late(app: &TestApp) {
     let person = app.person(Role::Approver).await;
-    let mut books = app.books();
+    let books = app.books();
     repeat("due while an approval waits", app.database.backend, ROUNDS, async |round| {
         let order = app.order(&format!("#{round}"), 50_000).await.name;
         let action = app.ask("request_refund", refund(&order, 12_000)).await;
@@ -87,7 +87,7 @@ async fn an_approval_that_waited_too_long_is_too_late(app: &TestApp) {
 
 async fn an_approval_that_came_in_time_counts(GatedApp { app, gate }: &GatedApp) {
     let person = app.person(Role::Approver).await;
-    let mut books = app.books();
+    let books = app.books();
     repeat("due while an approval is under way", app.database.backend, ROUNDS, async |round| {
         let order = app.order(&format!("#{round}"), 50_000).await.name;
         let action = app.ask("request_refund", refund(&order, 12_000)).await;

@@ -15,7 +15,7 @@ backends!(approvals_and_rejections_at_once, whoever_comes_first_decides);
 async fn approvals_and_rejections_at_once(app: &TestApp) {
     let person = app.person(Role::Approver).await;
     let windows = person.windows(CONTENDERS);
-    let (mut books, mut rejected) = (app.books(), 0);
+    let (books, mut rejected) = (app.books(), 0);
     repeat("approve × reject", app.database.backend, ROUNDS, async |round| {
         let order = app.order(&format!("#{round}"), 50_000).await.name;
         let action = app.ask("request_refund", refund(&order, 12_000)).await;
@@ -46,7 +46,7 @@ async fn approvals_and_rejections_at_once(app: &TestApp) {
 
 async fn whoever_comes_first_decides(app: &TestApp) {
     let person = app.person(Role::Approver).await;
-    let mut books = app.books();
+    let books = app.books();
     repeat(
         "approve, then reject; reject, then approve",
         app.database.backend,

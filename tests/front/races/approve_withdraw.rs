@@ -17,7 +17,7 @@ backends!(withdrawals_and_approvals_at_once, whoever_comes_first_wins);
 async fn withdrawals_and_approvals_at_once(app: &TestApp) {
     let person = app.person(Role::Approver).await;
     let (windows, processes) = (person.windows(CONTENDERS / 2), app.agent.processes(CONTENDERS / 2));
-    let (mut books, mut withdrawn) = (app.books(), 0);
+    let (books, mut withdrawn) = (app.books(), 0);
     repeat("approve × withdraw", app.database.backend, ROUNDS, async |round| {
         let order = app.order(&format!("#{round}"), 50_000).await.name;
         let action = app.ask("request_refund", refund(&order, 12_000)).await;
@@ -40,7 +40,7 @@ async fn withdrawals_and_approvals_at_once(app: &TestApp) {
 
 async fn whoever_comes_first_wins(app: &TestApp) {
     let person = app.person(Role::Approver).await;
-    let mut books = app.books();
+    let books = app.books();
     repeat(
         "approve, then withdraw; withdraw, then approve",
         app.database.backend,

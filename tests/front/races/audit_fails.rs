@@ -13,7 +13,7 @@ backends!(without_an_event_nothing_happens);
 async fn without_an_event_nothing_happens(app: &TestApp) {
     let person = app.person(Role::Approver).await;
     let (windows, processes) = (person.windows(CONTENDERS), app.agent.processes(CONTENDERS));
-    let mut books = app.books();
+    let books = app.books();
     repeat("no event can be written", app.database.backend, ROUNDS, async |round| {
         let order = app.order(&format!("#{round}"), 50_000).await.name;
         let action = app.ask("request_refund", refund(&order, 12_000)).await;

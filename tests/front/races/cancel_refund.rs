@@ -15,7 +15,7 @@ async fn two_cancellations_and_a_refund_at_once(app: &TestApp) {
     let person = app.person(Role::Approver).await;
     let windows = person.windows(CONTENDERS);
     app.product("SKU-1", 7).await;
-    let mut books = app.books();
+    let books = app.books();
     repeat("cancel × cancel × refund", app.database.backend, ROUNDS, async |round| {
         let order = app.order(&format!("#{round}"), 50_000).await.name;
         let stock = app.stock_now("SKU-1").await;

@@ -18,7 +18,7 @@ backends!(
 
 async fn what_an_approver_saw_must_still_be_so(app: &TestApp) {
     let person = app.person(Role::Approver).await;
-    let mut books = app.books();
+    let books = app.books();
     repeat("edited after it was seen", app.database.backend, ROUNDS, async |round| {
         let order = app.order(&format!("#{round}"), 50_000).await.name;
         let action = app.ask("request_refund", refund(&order, 12_000)).await;
@@ -39,7 +39,7 @@ async fn what_an_approver_saw_must_still_be_so(app: &TestApp) {
 
 async fn the_rules_hold_in_the_write(app: &TestApp) {
     let person = app.person(Role::Approver).await;
-    let mut books = app.books();
+    let books = app.books();
     repeat("edited while an approval waits", app.database.backend, ROUNDS, async |round| {
         let order = app.order(&format!("#{round}"), 50_000).await.name;
         let action = app.ask("request_refund", refund(&order, 12_000)).await;
@@ -58,7 +58,7 @@ async fn the_rules_hold_in_the_write(app: &TestApp) {
 async fn edits_and_approvals_at_once(app: &TestApp) {
     let person = app.person(Role::Approver).await;
     let windows = person.windows(CONTENDERS - 1);
-    let (mut books, mut executed) = (app.books(), 0);
+    let (books, mut executed) = (app.books(), 0);
     repeat("approve × edit", app.database.backend, ROUNDS, async |round| {
         let order = app.order(&format!("#{round}"), 50_000).await.name;
         let action = app.ask("request_refund", refund(&order, 12_000)).await;

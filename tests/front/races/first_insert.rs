@@ -17,7 +17,7 @@ async fn one_request_through_two_servers(app: &TestApp) {
         ..app.agent.clone()
     };
     let processes = [app.agent.processes(CONTENDERS / 2), there.processes(CONTENDERS / 2)].concat();
-    let mut books = app.books();
+    let books = app.books();
     repeat("first insert, two servers", app.database.backend, ROUNDS, async |round| {
         let order = app.order(&format!("#{round}"), 50_000).await.name;
         let mut arguments = refund(&order, 12_000);
@@ -45,7 +45,7 @@ async fn the_second_server_waits_for_the_first(GatedApp { app, gate }: &GatedApp
         endpoint: format!("{}/mcp", other_server.url),
         ..app.agent.clone()
     };
-    let mut books = app.books();
+    let books = app.books();
     repeat("first insert, one before the other", app.database.backend, ROUNDS, async |round| {
         let order = app.order(&format!("#{round}"), 50_000).await.name;
         let arguments = refund(&order, 12_000);

@@ -15,7 +15,7 @@ backends!(
 );
 
 async fn a_request_outlives_its_connection(app: &TestApp) {
-    let mut books = app.books();
+    let books = app.books();
     repeat("a request without a client", app.database.backend, ROUNDS, async |round| {
         let order = app.order(&format!("#{round}"), 50_000).await.name;
         let arguments = refund(&order, 12_000);
@@ -38,7 +38,7 @@ async fn a_request_outlives_its_connection(app: &TestApp) {
 
 async fn an_approval_outlives_its_connection(app: &TestApp) {
     let person = app.person(Role::Approver).await;
-    let mut books = app.books();
+    let books = app.books();
     repeat("an approval without a client", app.database.backend, ROUNDS, async |round| {
         let order = app.order(&format!("#{round}"), 50_000).await.name;
         let action = app.ask("request_refund", refund(&order, 12_000)).await;
@@ -64,7 +64,7 @@ async fn an_approval_outlives_its_connection(app: &TestApp) {
 
 async fn connections_that_break_anywhere(app: &TestApp) {
     let processes = app.agent.processes(CONTENDERS);
-    let (mut books, mut stood) = (app.books(), 0);
+    let (books, mut stood) = (app.books(), 0);
     repeat("connections that break", app.database.backend, ROUNDS, async |round| {
         let order = app.order(&format!("#{round}"), 50_000).await.name;
         let arguments = |number: usize| refund(&order, 100 + number);

@@ -10,7 +10,7 @@ backends!(sixteen_writes_under_one_key, another_write_while_the_first_is_in_flig
 
 async fn sixteen_writes_under_one_key(app: &TestApp) {
     let processes = app.agent.processes(CONTENDERS);
-    let mut books = app.books();
+    let books = app.books();
     repeat("one key, sixteen writes", app.database.backend, ROUNDS, async |round| {
         let order = app.order(&format!("#{round}"), 50_000).await.name;
         let calls = processes.iter().enumerate().map(|(number, agent)| {
@@ -29,7 +29,7 @@ async fn sixteen_writes_under_one_key(app: &TestApp) {
 }
 
 async fn another_write_while_the_first_is_in_flight(GatedApp { app, gate }: &GatedApp) {
-    let mut books = app.books();
+    let books = app.books();
     repeat("one key, another write in flight", app.database.backend, ROUNDS, async |round| {
         let order = app.order(&format!("#{round}"), 50_000).await.name;
         let [one, other] = [100, 200].map(|amount| {

@@ -15,7 +15,7 @@ async fn the_last_piece_goes_once(app: &TestApp) {
     let windows = person.windows(CONTENDERS);
     repeat("the last piece", app.database.backend, ROUNDS, async |round| {
         let sku = app.product(&format!("SKU-{round}"), 1).await.sku;
-        let mut books = app.books();
+        let books = app.books();
         let mut seen = Vec::new();
         for shelf in ["left", "right"] {
             let arguments = with_key(adjustment(&sku, -1), format!("{shelf} {round}"));

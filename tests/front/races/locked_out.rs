@@ -28,13 +28,7 @@ async fn whoever_is_locked_out_may_ask_again(app: &TestApp) {
     .await;
     if app.database.backend == Backend::Postgres {
         lock_out(app, "middle", |rival| rival.begin("UPDATE orders SET version = version")).await;
-        app.rival().run(
-            "CREATE TABLE turnstile AS SELECT 1 AS one;
-             CREATE FUNCTION pass() RETURNS trigger LANGUAGE plpgsql AS
-             $$ BEGIN PERFORM one FROM turnstile FOR SHARE; RETURN NEW; END $$;
-             CREATE CONSTRAINT TRIGGER pass AFTER INSERT ON audit_events
-             DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION pass()",
-        );
+        app.rival().block_commits();
         lock_out(app, "commit", |rival| rival.begin("UPDATE turnstile SET one = one")).await;
     }
 }
@@ -45,7 +39,7 @@ async fn lock_out(app: &TestApp, place: &str, lock: impl Fn(&mut Rival)) {
     let person = app.person(Role::Approver).await;
     let (windows, processes) = (person.windows(CALLERS / 2), app.agent.processes(CALLERS / 2));
     let session = app.session(person).await;
-    let mut books = app.books();
+    let books = app.books();
     let name = format!("locked out at {place}, {CALLERS} calls a round");
     repeat(&name, app.database.backend, ROUNDS / CALLERS, async |round| {
         let order = app.order(&format!("#{place}{round}"), 50_000).await.name;

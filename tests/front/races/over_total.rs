@@ -13,7 +13,7 @@ backends!(sixteen_refunds_of_which_two_fit, the_second_refund_sees_the_first);
 async fn sixteen_refunds_of_which_two_fit(app: &TestApp) {
     let person = app.person(Role::Approver).await;
     let windows = person.windows(CONTENDERS);
-    let mut books = app.books();
+    let books = app.books();
     repeat("refunds over the total", app.database.backend, ROUNDS, async |round| {
         let order = app.order(&format!("#{round}"), 50_000).await.name;
         let mut approvals = Vec::new();
@@ -37,7 +37,7 @@ async fn sixteen_refunds_of_which_two_fit(app: &TestApp) {
 
 async fn the_second_refund_sees_the_first(GatedApp { app, gate }: &GatedApp) {
     let person = app.person(Role::Approver).await;
-    let mut books = app.books();
+    let books = app.books();
     repeat("a refund, then one too many", app.database.backend, ROUNDS, async |round| {
         let order = app.order(&format!("#{round}"), 50_000).await.name;
         let mut approvals = Vec::new();

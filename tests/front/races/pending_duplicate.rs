@@ -12,7 +12,7 @@ backends!(duplicates_of_a_pending_request_join_it, duplicates_past_the_due_time_
 
 async fn duplicates_of_a_pending_request_join_it(app: &TestApp) {
     let processes = app.agent.processes(CONTENDERS);
-    let mut books = app.books();
+    let books = app.books();
     repeat("duplicates while pending", app.database.backend, ROUNDS, async |round| {
         let order = app.order(&format!("#{round}"), 50_000).await.name;
         let arguments = refund(&order, 12_000);
@@ -31,7 +31,7 @@ async fn duplicates_of_a_pending_request_join_it(app: &TestApp) {
 
 async fn duplicates_past_the_due_time_open_one_attempt(app: &TestApp) {
     let processes = app.agent.processes(CONTENDERS);
-    let mut books = app.books();
+    let books = app.books();
     repeat("duplicates past due", app.database.backend, ROUNDS, async |round| {
         let order = app.order(&format!("#{round}"), 50_000).await.name;
         let arguments = refund(&order, 12_000);

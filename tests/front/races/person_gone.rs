@@ -14,7 +14,7 @@ backends!(a_decision_waits_for_the_change_under_way, decisions_while_a_person_is
 async fn a_decision_waits_for_the_change_under_way(app: &TestApp) {
     let person = app.person(Role::Approver).await;
     let session = app.session(person).await;
-    let mut books = app.books();
+    let books = app.books();
     let name = "demoted, disabled or signed out while a decision waits";
     repeat(name, app.database.backend, ROUNDS, async |round| {
         let order = app.order(&format!("#{round}"), 50_000).await.name;
@@ -55,7 +55,7 @@ const AS_BEFORE: &str = "UPDATE people SET role = 'approver', enabled = (1 = 1);
      UPDATE sessions SET ended_at = NULL; UPDATE credentials SET revoked_at = NULL";
 
 async fn decisions_while_a_person_is_demoted(app: &TestApp) {
-    let (mut books, mut in_time) = (app.books(), 0);
+    let (books, mut in_time) = (app.books(), 0);
     let owner = app.person(Role::Owner).await;
     let clients: Vec<_> = (1..CONTENDERS).map(|_| http::client()).collect();
     repeat("approve × demote", app.database.backend, ROUNDS, async |round| {

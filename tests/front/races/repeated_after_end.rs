@@ -86,7 +86,7 @@ async fn open_one_attempt(app: &TestApp, ending: &str, end: impl AsyncFn(&str, &
 /// Brings a request to an end, sends sixteen duplicates at once, and looks at the answers.
 async fn after(app: &TestApp, ending: &str, end: impl AsyncFn(&str, &str), look: impl Fn(&str, &[Value])) {
     let processes: Vec<Agent> = app.agent.processes(CONTENDERS);
-    let mut books = app.books();
+    let books = app.books();
     repeat(&format!("duplicates after {ending}"), app.database.backend, ROUNDS, async |round| {
         let order = app.order(&format!("#{round}"), 50_000).await.name;
         let mut arguments = refund(&order, 12_000);

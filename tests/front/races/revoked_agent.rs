@@ -41,7 +41,7 @@ async fn a_request_beyond_the_scopes_fails(app: &TestApp) {
 
 async fn an_approval_waits_for_a_revocation_under_way(app: &TestApp) {
     let person = app.person(Role::Approver).await;
-    let mut books = app.books();
+    let books = app.books();
     repeat("revoked while an approval waits", app.database.backend, ROUNDS, async |round| {
         let name = format!("{round}");
         let (_, seen) = asked(app, person, &name).await;
@@ -56,7 +56,7 @@ async fn an_approval_waits_for_a_revocation_under_way(app: &TestApp) {
 async fn approvals_while_the_agent_is_revoked(app: &TestApp) {
     let person = app.person(Role::Approver).await;
     let windows = person.windows(CONTENDERS - 1);
-    let (mut books, mut executed) = (app.books(), 0);
+    let (books, mut executed) = (app.books(), 0);
     repeat("approve × revoke", app.database.backend, ROUNDS, async |round| {
         let name = format!("{round}");
         let (_, seen) = asked(app, person, &name).await;

@@ -15,7 +15,7 @@ const OVERDUE: usize = 6;
 async fn sweepers_of_two_processes_expire_each_action_once(app: &TestApp) {
     let other_server = app.another_server();
     let too_long = TimeDelta::minutes(31);
-    let mut books = app.books();
+    let books = app.books();
     repeat("two processes' sweepers", app.database.backend, ROUNDS, async |round| {
         let order = app.order(&format!("#{round}"), 50_000).await.name;
         let mut actions: Vec<Value> = Vec::new();

@@ -12,7 +12,7 @@ backends!(a_key_belongs_to_its_agent);
 async fn a_key_belongs_to_its_agent(app: &TestApp) {
     let other = app.add_agent("another", &["orders:write"]).await;
     let processes = [app.agent.processes(CONTENDERS / 2), other.processes(CONTENDERS / 2)].concat();
-    let mut books = app.books();
+    let books = app.books();
     repeat("one key, two agents", app.database.backend, ROUNDS, async |round| {
         let order = app.order(&format!("#{round}"), 50_000).await.name;
         let arguments = with_key(refund(&order, 12_000), format!("ticket {round}"));

@@ -42,12 +42,17 @@ impl Agent {
 
     /// Calls a tool. Panics on anything but an answer of that tool: an HTTP error, a JSON-RPC error.
     pub async fn call(&self, tool: &str, arguments: Value) -> Answer {
-        let reply = self.rpc("tools/call", json!({ "name": tool, "arguments": arguments })).await;
+        self.try_call(tool, arguments).await.unwrap()
+    }
+
+    /// The same with a server that may go away before it answers.
+    pub async fn try_call(&self, tool: &str, arguments: Value) -> reqwest::Result<Answer> {
+        let reply = self.try_rpc("tools/call", json!({ "name": tool, "arguments": arguments })).await?;
         let result = reply.get("result").unwrap_or_else(|| panic!("{tool} {arguments} answered {reply}"));
-        Answer {
+        Ok(Answer {
             is_error: result["isError"].as_bool().unwrap_or(false),
             body: result["structuredContent"].clone(),
-        }
+        })
     }
 
     /// The tools it is shown.
@@ -58,17 +63,25 @@ impl Agent {
 
     /// Any JSON-RPC request, and its reply.
     pub async fn rpc(&self, method: &str, params: Value) -> Value {
+        self.try_rpc(method, params).await.unwrap()
+    }
+
+    async fn try_rpc(&self, method: &str, params: Value) -> reqwest::Result<Value> {
         let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
-        let (status, body) = self.post(message.to_string()).await;
+        let (status, body) = self.try_post(message.to_string()).await?;
         assert_eq!(status, StatusCode::OK, "{message} answered {body}");
-        serde_json::from_str(&body).unwrap()
+        Ok(serde_json::from_str(&body).unwrap())
     }
 
     /// Any body at all, as it is.
     pub async fn post(&self, body: String) -> (StatusCode, String) {
+        self.try_post(body).await.unwrap()
+    }
+
+    async fn try_post(&self, body: String) -> reqwest::Result<(StatusCode, String)> {
         let request = self.request().header("mcp-protocol-version", "2025-06-18").body(body);
-        let response = request.send().await.unwrap();
-        (response.status(), response.text().await.unwrap())
+        let response = request.send().await?;
+        Ok((response.status(), response.text().await?))
     }
 
     /// A request with the key and what every MCP client sends, ready for headers and a body.

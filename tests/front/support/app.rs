@@ -95,6 +95,23 @@ impl TestApp {
         }
     }
 
+    /// Stops serving, and leaves the database to other processes.
+    pub async fn leave(self) -> Database {
+        let Self {
+            server,
+            agent,
+            reader,
+            people,
+            http,
+            database,
+            ..
+        } = self;
+        // Their idle connections would be waited for.
+        drop((agent, reader, people, http));
+        server.stop().await;
+        database
+    }
+
     /// One more agent.
     pub async fn add_agent(&self, name: &str, scopes: &[&str]) -> Agent {
         add_agent(&self.inner, &self.http, &self.agent.endpoint, name, scopes).await
@@ -107,17 +124,7 @@ impl Fixture for TestApp {
     }
 
     async fn tear_down(self) {
-        let Self {
-            server,
-            agent,
-            reader,
-            people,
-            http,
-            ..
-        } = self;
-        // Their idle connections would be waited for.
-        drop((agent, reader, people, http));
-        server.stop().await;
+        self.leave().await;
     }
 }
 

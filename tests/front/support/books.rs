@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::rival::Rival;
+use super::rival::{Place, Rival};
 use super::{Database, TestApp};
 
 /// Each says what may not be found, and finds it.
@@ -96,9 +96,9 @@ const VIOLATIONS: &[(&str, &str)] = &[
     ),
 ];
 
-/// The books of one database.
+/// The books of one database. Nothing is held open between two looks into them.
 pub struct Books {
-    rival: Rival,
+    place: Place,
     /// The pieces of each product before anything moved, by its SKU.
     openings: BTreeMap<String, i64>,
 }
@@ -106,9 +106,9 @@ pub struct Books {
 impl Books {
     /// Opens the books on what is in stock now.
     pub fn open(database: &Database) -> Self {
-        let mut rival = Rival::on(database);
-        let openings = Self::without_movements(&mut rival);
-        Self { rival, openings }
+        let place = Place::of(database);
+        let openings = Self::without_movements(&mut place.rival());
+        Self { place, openings }
     }
 
     /// Somebody counted the shelves: `delta` pieces more than thought.
@@ -118,17 +118,18 @@ impl Books {
 
     /// Panics with everything that does not balance.
     #[track_caller]
-    pub fn balance(&mut self) {
+    pub fn balance(&self) {
+        let mut rival = self.place.rival();
         let mut found = Vec::new();
         for (what, query) in VIOLATIONS {
-            found.extend(self.rival.texts(query).into_iter().map(|name| format!("{what}: {name}")));
+            found.extend(rival.texts(query).into_iter().map(|name| format!("{what}: {name}")));
         }
-        let others = self.rival.texts(
+        let others = rival.texts(
             "SELECT a.effective_params || ' gave back ' || r.amount_minor AS t
              FROM refunds r JOIN actions a ON a.id = r.action_id",
         );
         found.extend(others.into_iter().filter(|line| !is_what_was_approved(line)));
-        let openings = Self::without_movements(&mut self.rival);
+        let openings = Self::without_movements(&mut rival);
         if openings != self.openings {
             found.push(format!("stock began as {:?}, says what moved: {openings:?}", self.openings));
         }

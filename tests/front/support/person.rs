@@ -6,6 +6,7 @@ use reqwest::{RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 
 use super::http;
+use super::shop::id;
 
 /// A person, with everything they sign in with. Clones act at once, as one person in two windows would.
 #[derive(Clone)]
@@ -49,7 +50,13 @@ impl Person {
 
     /// One action as this person sees it now.
     pub async fn action(&self, id: &str) -> Value {
-        self.get(&format!("/actions/{id}")).await.ok()
+        self.try_action(id).await.unwrap()
+    }
+
+    /// The same from a server that may go away before it answers.
+    pub async fn try_action(&self, id: &str) -> reqwest::Result<Value> {
+        let seen = self.try_send(self.http.get(format!("{}/actions/{id}", self.api))).await?;
+        Ok(seen.ok())
     }
 
     /// Looks at the action and approves what it sees.
@@ -67,11 +74,17 @@ impl Person {
 
     /// Approves what was seen before, however long ago.
     pub async fn approve_as_seen(&self, seen: &Value) -> Reply {
+        self.try_to_approve(seen).await.unwrap()
+    }
+
+    /// The same at a server that may go away before it answers.
+    pub async fn try_to_approve(&self, seen: &Value) -> reqwest::Result<Reply> {
         let mut decision = json!({ "digest": seen["digest"] });
         if let Some(versions) = seen.get("subject_versions") {
             decision["subject_versions"] = versions.clone();
         }
-        self.post(&format!("/actions/{}/approve", id_of(seen)), decision).await
+        let url = format!("{}/actions/{}/approve", self.api, id(seen));
+        self.try_send(self.http.post(url).json(&decision)).await
     }
 
     /// Looks at the action and rejects it.
@@ -83,7 +96,7 @@ impl Person {
     /// Rejects what was seen before.
     pub async fn reject_as_seen(&self, seen: &Value, reason: &str) -> Reply {
         let decision = json!({ "digest": seen["digest"], "reason": reason });
-        self.post(&format!("/actions/{}/reject", id_of(seen)), decision).await
+        self.post(&format!("/actions/{}/reject", id(seen)), decision).await
     }
 
     pub async fn get(&self, path: &str) -> Reply {
@@ -95,11 +108,15 @@ impl Person {
     }
 
     async fn send(&self, request: RequestBuilder) -> Reply {
-        let response = request.bearer_auth(&self.api_token).send().await.unwrap();
+        self.try_send(request).await.unwrap()
+    }
+
+    async fn try_send(&self, request: RequestBuilder) -> reqwest::Result<Reply> {
+        let response = request.bearer_auth(&self.api_token).send().await?;
         let status = response.status();
-        let text = response.text().await.unwrap();
+        let text = response.text().await?;
         let body = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{status} without JSON: {text}"));
-        Reply { status, body }
+        Ok(Reply { status, body })
     }
 }
 
@@ -116,8 +133,4 @@ impl Reply {
     pub fn code(&self) -> &str {
         self.body["code"].as_str().unwrap_or_else(|| panic!("no problem: {self:?}"))
     }
-}
-
-fn id_of(seen: &Value) -> &str {
-    seen["action_id"].as_str().unwrap()
 }

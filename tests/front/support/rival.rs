@@ -20,22 +20,41 @@ pub struct Rival {
     backend: Backend,
 }
 
-impl Rival {
-    pub fn on(database: &Database) -> Self {
-        let url = &database.url;
-        let conn = match database.backend {
+/// Where rivals connect to.
+pub struct Place {
+    url: String,
+    backend: Backend,
+}
+
+impl Place {
+    pub fn of(database: &Database) -> Self {
+        Self {
+            url: database.url.clone(),
+            backend: database.backend,
+        }
+    }
+
+    /// One more connection.
+    pub fn rival(&self) -> Rival {
+        let conn = match self.backend {
             Backend::Sqlite => {
-                let path = url.strip_prefix("sqlite://").unwrap();
+                let path = self.url.strip_prefix("sqlite://").unwrap();
                 let mut conn = SqliteConnection::establish(path).unwrap();
                 conn.batch_execute("PRAGMA busy_timeout = 20000").unwrap();
                 Conn::Sqlite(conn)
             }
-            Backend::Postgres => Conn::Postgres(PgConnection::establish(url).unwrap()),
+            Backend::Postgres => Conn::Postgres(PgConnection::establish(&self.url).unwrap()),
         };
-        Self {
+        Rival {
             conn,
-            backend: database.backend,
+            backend: self.backend,
         }
+    }
+}
+
+impl Rival {
+    pub fn on(database: &Database) -> Self {
+        Place::of(database).rival()
     }
 
     /// Runs statements.
@@ -110,8 +129,33 @@ impl Rival {
 }
 
 impl Rival {
+    /// From now on each commit of an event passes a turnstile, and waits while somebody holds its row. Postgres only.
+    pub fn block_commits(&mut self) {
+        self.run(
+            "CREATE TABLE turnstile AS SELECT 1 AS one;
+             CREATE FUNCTION pass() RETURNS trigger LANGUAGE plpgsql AS
+             $$ BEGIN PERFORM one FROM turnstile FOR SHARE; RETURN NEW; END $$;
+             CREATE CONSTRAINT TRIGGER pass AFTER INSERT ON audit_events
+             DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION pass()",
+        );
+    }
+
+    /// Waits until no other connection is in the middle of anything. SQLite has no server that could be.
+    pub fn until_alone(&mut self) {
+        if self.backend == Backend::Sqlite {
+            return;
+        }
+        let others =
+            "datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()";
+        let patience = Instant::now() + Duration::from_secs(10);
+        while self.count("pg_stat_activity", others) > 0 {
+            assert!(Instant::now() < patience, "a connection of a program that is gone stays");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
     /// How many transactions wait for a lock; SQLite doesn't tell.
-    fn waiters(&mut self) -> Option<usize> {
+    pub fn waiters(&mut self) -> Option<usize> {
         let waiting = "datname = current_database() AND wait_event_type = 'Lock'";
         match self.backend {
             Backend::Sqlite => None,

@@ -1,0 +1,290 @@
+//! Agents and approvers who go on until the server is gone, and write down what they were told.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+
+use crate::support::person::Reply;
+use crate::support::rival::Rival;
+use crate::support::shop::{adjustment, cancellation, id, refund, with_key};
+use crate::support::{Agent, Database, Person, http};
+
+const AGENTS: usize = 8;
+const APPROVERS: usize = 4;
+
+/// Everybody who calls one server.
+pub struct Callers {
+    pub agents: Vec<Agent>,
+    approvers: Vec<Person>,
+}
+
+/// The callers at work.
+pub struct Load {
+    tasks: Vec<JoinHandle<Known>>,
+    is_over: Arc<AtomicBool>,
+    number: usize,
+}
+
+/// What callers sent, and what they were told; nothing where the server went away first.
+#[derive(Default)]
+pub struct Known {
+    number: usize,
+    requests: Vec<(&'static str, Value, Option<Value>)>,
+    approvals: Vec<(Value, Option<Reply>)>,
+    withdrawals: Vec<Value>,
+}
+
+/// What became of all calls.
+#[derive(Default)]
+pub struct Tally {
+    requests: Counts,
+    approvals: Counts,
+}
+
+#[derive(Default)]
+struct Counts {
+    answered: usize,
+    /// Committed, although the server went away before it could say so.
+    stood: usize,
+    cut_off: usize,
+}
+
+impl Callers {
+    /// The agent and the person in many processes, calling the server at `url`.
+    pub fn at(url: &str, agent: &Agent, person: &Person) -> Self {
+        let agent = |_| Agent {
+            endpoint: format!("{url}/mcp"),
+            http: http::client(),
+            ..agent.clone()
+        };
+        let approver = |_| Person {
+            api: format!("{url}/api/v1"),
+            http: http::client(),
+            ..person.clone()
+        };
+        Self {
+            agents: (0..AGENTS).map(agent).collect(),
+            approvers: (0..APPROVERS).map(approver).collect(),
+        }
+    }
+
+    /// Sets everybody to work on the order `#NUMBER`.
+    pub fn load(&self, number: usize) -> Load {
+        let (waiting, is_over) = (Arc::default(), Arc::default());
+        let agents = self.agents.iter().enumerate().map(|(caller, agent)| {
+            tokio::spawn(ask(agent.clone(), format!("{number}.{caller}"), number, Arc::clone(&waiting)))
+        });
+        let approvers = self
+            .approvers
+            .iter()
+            .map(|person| tokio::spawn(approve(person.clone(), Arc::clone(&waiting), Arc::clone(&is_over))));
+        Load {
+            tasks: agents.chain(approvers).collect(),
+            is_over,
+            number,
+        }
+    }
+
+    /// Repeats every call that was not answered, and some that were.
+    pub async fn ask_again(&self, known: Known, stored: &Stored) {
+        let (agent, person) = (&self.agents[0], &self.approvers[0]);
+        let unanswered = known.requests.iter().filter(|(_, _, answer)| answer.is_none());
+        let answered = known.requests.iter().rev().filter(|(_, _, answer)| answer.is_some());
+        for (tool, arguments, _) in unanswered.chain(answered.take(3)) {
+            let answer = agent.call(tool, arguments.clone()).await;
+            if answer.is_error {
+                assert_eq!((answer.code(), *tool), ("rule_refused", "request_order_cancellation"));
+                continue;
+            }
+            let (expected, action) = match stored.of(arguments) {
+                None => ("new", None),
+                Some((action, status)) => match status.as_str() {
+                    "pending" => ("joined", Some(action)),
+                    "executed" => ("replayed", Some(action)),
+                    _ => ("new", None),
+                },
+            };
+            let answer = answer.ok();
+            assert_eq!(answer["disposition"], expected, "{answer}");
+            assert!(action.is_none_or(|action| action == id(&answer)));
+        }
+        for (seen, reply) in known.approvals.iter().filter(|(_, reply)| reply.is_none()) {
+            let again = person.approve_as_seen(seen).await;
+            assert!(again.status == 200 || again.code() == "already_decided", "{reply:?}, then {again:?}");
+        }
+    }
+}
+
+impl Load {
+    /// Waits until everybody has noticed that the server is gone.
+    pub async fn end(self) -> Known {
+        self.is_over.store(true, Ordering::SeqCst);
+        let mut known = Known {
+            number: self.number,
+            ..Known::default()
+        };
+        for task in self.tasks {
+            let told = task.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
+            known.requests.extend(told.requests);
+            known.approvals.extend(told.approvals);
+            known.withdrawals.extend(told.withdrawals);
+        }
+        known
+    }
+}
+
+/// An agent that asks for one write after the other, and takes every seventh back.
+async fn ask(agent: Agent, name: String, number: usize, waiting: Arc<Mutex<Vec<String>>>) -> Known {
+    let (mut known, order) = (Known::default(), format!("#{number}"));
+    for count in 0.. {
+        let (tool, arguments) = match count % 5 {
+            4 => ("request_order_cancellation", cancellation(&order)),
+            3 => ("request_stock_adjustment", adjustment("SKU-1", if count % 2 == 0 { 1 } else { -1 })),
+            _ => ("request_refund", refund(&order, 1 + count)),
+        };
+        let arguments = with_key(arguments, format!("{name}.{count}"));
+        match agent.try_call(tool, arguments.clone()).await {
+            Ok(answer) if answer.is_error => {
+                assert_eq!((answer.code(), tool), ("rule_refused", "request_order_cancellation"));
+            }
+            Ok(answer) => {
+                let action = id(&answer.body).to_owned();
+                known.requests.push((tool, arguments, Some(answer.body)));
+                if count % 7 != 6 {
+                    waiting.lock().unwrap().push(action);
+                    continue;
+                }
+                match agent.try_call("withdraw_action", json!({ "action_id": action })).await {
+                    Ok(answer) => known.withdrawals.push(answer.ok()),
+                    Err(_) => break,
+                }
+            }
+            Err(error) => {
+                if !error.is_connect() {
+                    known.requests.push((tool, arguments, None));
+                }
+                break;
+            }
+        }
+    }
+    known
+}
+
+/// An approver who approves whatever waits.
+async fn approve(person: Person, waiting: Arc<Mutex<Vec<String>>>, is_over: Arc<AtomicBool>) -> Known {
+    let mut known = Known::default();
+    while !is_over.load(Ordering::SeqCst) {
+        let next = waiting.lock().unwrap().pop();
+        let Some(action) = next else {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            continue;
+        };
+        let Ok(mut seen) = person.try_action(&action).await else { break };
+        seen.as_object_mut().unwrap().remove("subject_versions");
+        let reply = person.try_to_approve(&seen).await;
+        let is_gone = reply.is_err();
+        if !reply.as_ref().is_err_and(reqwest::Error::is_connect) {
+            known.approvals.push((seen, reply.ok()));
+        }
+        if is_gone {
+            break;
+        }
+    }
+    known
+}
+
+/// The actions of one round as the database has them: by idempotency key, the id and the status.
+pub struct Stored(BTreeMap<String, (String, String)>);
+
+impl Stored {
+    fn read(database: &Database, number: usize) -> Self {
+        let rows = Rival::on(database).texts(&format!(
+            "SELECT slot_key || ' ' || id || ' ' || status AS t FROM actions WHERE slot_key LIKE 'e:{number}.%'"
+        ));
+        let parts = rows.iter().map(|row| row.splitn(3, ' ').map(str::to_owned).collect::<Vec<_>>());
+        Self(parts.map(|row| (row[0].clone(), (row[1].clone(), row[2].clone()))).collect())
+    }
+
+    fn of(&self, arguments: &Value) -> Option<&(String, String)> {
+        self.0.get(&format!("e:{}", arguments["idempotency_key"].as_str().unwrap()))
+    }
+
+    fn status(&self, action: &str) -> &str {
+        &self
+            .0
+            .values()
+            .find(|(id, _)| id == action)
+            .unwrap_or_else(|| panic!("{action} is lost"))
+            .1
+    }
+}
+
+impl Known {
+    /// Whoever was answered keeps what they were told. Whoever was not may have been done or not.
+    pub fn still_holds(&self, database: &Database, tally: &mut Tally) -> Stored {
+        let stored = Stored::read(database, self.number);
+        for (_, arguments, answer) in &self.requests {
+            let found = stored.of(arguments);
+            if let Some(answer) = answer {
+                assert_eq!(found.map(|(action, _)| action.as_str()), Some(id(answer)));
+            }
+            tally.requests.add(answer.is_some(), found.is_some());
+        }
+        for (seen, reply) in &self.approvals {
+            let status = stored.status(id(seen));
+            match reply {
+                Some(reply) if reply.status == 200 => assert_eq!(reply.body["status"], status),
+                Some(reply) => assert_eq!(
+                    (reply.code(), &reply.body["winner"]["status"]),
+                    ("already_decided", &status.into())
+                ),
+                None => {}
+            }
+            tally.approvals.add(reply.is_some(), status != "pending");
+        }
+        for told in &self.withdrawals {
+            assert_eq!(told["status"], stored.status(id(told)));
+        }
+        stored
+    }
+}
+
+impl Tally {
+    /// How many calls were committed without an answer.
+    pub fn stood(&self) -> usize {
+        self.requests.stood + self.approvals.stood
+    }
+}
+
+impl Counts {
+    fn add(&mut self, is_answered: bool, is_stored: bool) {
+        let counter = match (is_answered, is_stored) {
+            (true, _) => &mut self.answered,
+            (false, true) => &mut self.stood,
+            (false, false) => &mut self.cut_off,
+        };
+        *counter += 1;
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "requests: {}; approvals: {}", self.requests, self.approvals)
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            answered,
+            stood,
+            cut_off,
+        } = self;
+        write!(f, "{answered} answered, {stood} committed without an answer, {cut_off} cut off before")
+    }
+}
