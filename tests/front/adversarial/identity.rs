@@ -124,7 +124,7 @@ async fn guessed_ids(app: &TestApp) {
     app.order("#1001", 90_000).await;
     let stranger = app.add_agent("stranger", &["orders:write"]).await;
     let theirs = attempt_by(app, &stranger, "request_refund", refund(100)).await.only_waits().await;
-    let (all_but_the_last, last) = theirs.split_at(theirs.len() - 1);
+    let all_but_the_last = &theirs[..theirs.len() - 1];
     let before = app.rows().await;
     let mut answers = Vec::new();
     for digit in "0123456789abcdef".chars() {
@@ -134,11 +134,8 @@ async fn guessed_ids(app: &TestApp) {
     answers.dedup();
     assert_eq!(answers.len(), 1, "the right guess looks like the others: {answers:?}");
     assert_eq!(app.grown_since(&before).await, [("events", 16)]);
-    assert_eq!(
-        stranger.call("get_action_status", json!({ "action_id": theirs })).await.ok()["status"],
-        "pending",
-        "{last}"
-    );
+    let status = stranger.call("get_action_status", json!({ "action_id": theirs })).await.ok();
+    assert_eq!(status["status"], "pending");
 }
 
 backends!(speaking_for_another_agent);

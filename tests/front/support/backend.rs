@@ -46,7 +46,7 @@ impl Backend {
                 Database {
                     url,
                     backend: self,
-                    _guard: Guard::Sqlite(folder),
+                    guard: Guard::Sqlite(folder),
                 }
             }
             Self::Postgres => Database::on_postgres(postgres::create_empty_database()),
@@ -68,7 +68,7 @@ pub struct Database {
     /// As `DATABASE_URL` takes it.
     pub url: String,
     pub backend: Backend,
-    _guard: Guard,
+    guard: Guard,
 }
 
 impl Database {
@@ -77,11 +77,19 @@ impl Database {
         open(&self.url)
     }
 
+    /// Takes a Postgres database away from everybody, or gives it back. A SQLite file can't be taken from who has it open.
+    pub fn let_in(&self, anybody: bool) {
+        match &self.guard {
+            Guard::Postgres(database) => database.let_in(anybody),
+            Guard::Sqlite(_) => panic!("a SQLite database doesn't go away"),
+        }
+    }
+
     fn on_postgres(database: postgres::TestDatabase) -> Self {
         Self {
             url: database.url.clone(),
             backend: Backend::Postgres,
-            _guard: Guard::Postgres(database),
+            guard: Guard::Postgres(database),
         }
     }
 }
@@ -113,5 +121,5 @@ fn open(url: &str) -> Db {
 /// What has to go with the database.
 enum Guard {
     Sqlite(#[allow(dead_code, reason = "held for its Drop")] tempfile::TempDir),
-    Postgres(#[allow(dead_code, reason = "held for its Drop")] postgres::TestDatabase),
+    Postgres(postgres::TestDatabase),
 }

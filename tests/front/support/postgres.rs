@@ -24,6 +24,21 @@ pub struct TestDatabase {
     name: String,
 }
 
+impl TestDatabase {
+    /// Cuts every connection and lets nobody in, or lets everybody in again.
+    pub fn let_in(&self, anybody: bool) {
+        let name = &self.name;
+        let mut server = connect(server().url());
+        server
+            .batch_execute(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS {anybody}"))
+            .unwrap();
+        if !anybody {
+            let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname =";
+            server.batch_execute(&format!("{cut} '{name}'")).unwrap();
+        }
+    }
+}
+
 impl Drop for TestDatabase {
     fn drop(&mut self) {
         let dropped =
