@@ -28,7 +28,9 @@
 
 mod adversarial;
 mod api;
+mod append_only;
 mod audit_export;
+mod away;
 mod cli;
 mod contract;
 mod corpus;
@@ -48,4 +50,5 @@ mod races;
 mod reads;
 mod sessions;
 mod support;
+mod trouble;
 mod walk;

@@ -5,6 +5,7 @@ pub mod app;
 pub mod backend;
 pub mod books;
 pub mod browser;
+pub mod cable;
 pub mod client;
 pub mod contract;
 pub mod held;

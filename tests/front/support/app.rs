@@ -11,6 +11,7 @@ use countersign::kinds::Registry;
 use countersign::store::people::Role;
 use tokio::sync::{OnceCell, oneshot};
 
+use super::cable::Cable;
 use super::run::Fixture;
 use super::{Agent, Backend, Database, Person, http};
 
@@ -43,6 +44,11 @@ impl TestApp {
     pub async fn with_registry(backend: Backend, registry: Registry) -> Self {
         let build = |config| App::with_registry(config, registry);
         Self::on(backend.fresh_database(), |_| {}, build).await
+    }
+
+    /// On a database at the end of a cable. The tests look at it without one.
+    pub async fn through(cable: &Cable, database: Database) -> Self {
+        Self::on(database, |config| config.database_url = cable.url.parse().unwrap(), App::build).await
     }
 
     async fn on(database: Database, configure: impl FnOnce(&mut Config), build: impl Build) -> Self {
@@ -152,6 +158,11 @@ pub struct Server {
 }
 
 impl Server {
+    /// At the end of a cable, whether or not it is plugged in.
+    pub fn through(cable: &Cable, database: &Database) -> Self {
+        Self::start(database, |config| config.database_url = cable.url.parse().unwrap(), App::build)
+    }
+
     fn start(database: &Database, configure: impl FnOnce(&mut Config), build: impl Build) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut config = Config::on(&database.url).unwrap();
