@@ -70,6 +70,7 @@ impl App {
             action_ttl: chrono::TimeDelta::from_std(config.action_ttl.duration())
                 .map_err(|_| Error::Setup("COUNTERSIGN_ACTION_TTL is too long.".to_owned()))?,
             retry_windows: retry_windows(&config, &registry)?,
+            write_limit: config.write_rate.write_limit(),
             public_url: config.public_url().origin().ascii_serialization(),
         };
         let gate = Gate {

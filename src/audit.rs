@@ -77,6 +77,8 @@ text_enum! {
         Account = "account",
         Pause = "pause",
         Resume = "resume",
+        /// Old payloads were dropped.
+        Prune = "prune",
     }
 }
 
@@ -89,12 +91,13 @@ impl What {
             Self::SignIn | Self::SignOut => "sign_ins",
             Self::Account => "accounts",
             Self::Pause | Self::Resume => "pauses",
+            Self::Prune => "upkeep",
         }
     }
 }
 
 /// The values of [`What::category`].
-pub const CATEGORIES: [&str; 5] = ["tools", "decisions", "sign_ins", "accounts", "pauses"];
+pub const CATEGORIES: [&str; 6] = ["tools", "decisions", "sign_ins", "accounts", "pauses", "upkeep"];
 
 /// One line of the log, before it is written.
 #[derive(Debug, Clone)]

@@ -36,6 +36,8 @@ pub struct Denial {
     pub retry_after_seconds: Option<u64>,
     /// The decision that came first, with [`Code::AlreadyDecided`].
     pub winner: Option<Box<Winner>>,
+    /// The ids to acknowledge, with [`Code::RelatedActions`].
+    pub related: Vec<String>,
 }
 
 /// Who and what decided an action before the caller could.
@@ -124,6 +126,7 @@ impl Denial {
             rule: None,
             retry_after_seconds: None,
             winner: None,
+            related: Vec::new(),
         }
     }
 

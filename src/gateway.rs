@@ -188,9 +188,6 @@ impl Gateway {
             Target::Read(read) => self.read(caller, read, tool, arguments).await,
             Target::Request(kind) => {
                 let (arguments, reason, idempotency_key) = split(arguments);
-                let (limits, agent_id) = (Arc::clone(&self.limits), caller.agent_id.clone());
-                // Asked at most once, although the transaction may run more than once.
-                let token = std::sync::OnceLock::new();
                 let request = Request {
                     agent_id: caller.agent_id.clone(),
                     source: caller.source.clone(),
@@ -198,7 +195,6 @@ impl Gateway {
                     arguments,
                     reason,
                     idempotency_key,
-                    write_token: Arc::new(move || *token.get_or_init(|| limits.write(&agent_id))),
                 };
                 self.gate.request(request).await.map(|view| json!(view))
             }

@@ -2,6 +2,7 @@
 
 pub mod actions;
 pub mod agents;
+pub mod buckets;
 pub mod credentials;
 pub mod events;
 pub mod floods;

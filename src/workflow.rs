@@ -10,12 +10,14 @@ mod expire;
 mod list;
 pub mod note;
 mod pause;
+mod prune;
 mod queue;
 mod reject;
 mod request;
 mod slot;
 pub mod view;
 mod withdraw;
+mod write_limit;
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -30,6 +32,7 @@ pub use reject::Rejection;
 pub use request::{Request, scope_missing, split};
 pub use view::{ActionView, Disposition};
 pub use withdraw::no_such_action;
+pub use write_limit::WriteLimit;
 
 use crate::{
     db::{Clock, Db},
@@ -52,6 +55,8 @@ pub struct Policy {
     pub action_ttl: TimeDelta,
     /// How long a repeated request replays the outcome.
     pub retry_windows: RetryWindows,
+    /// How many new actions an agent may open; `None` for any number.
+    pub write_limit: Option<WriteLimit>,
     /// Where people reach the dashboard, without a slash at the end.
     pub public_url: String,
 }
@@ -69,6 +74,12 @@ impl RetryWindows {
     /// The window in force for a kind, measured from the decision. Zero means: only with an explicit key.
     pub fn of(&self, spec: &KindSpec) -> Duration {
         self.by_kind.get(spec.name).copied().or(self.every).unwrap_or(spec.retry_window)
+    }
+
+    /// The same as a difference of times.
+    pub fn delta_of(&self, spec: &KindSpec) -> TimeDelta {
+        // Settings take at most ten years, far from the largest difference.
+        TimeDelta::from_std(self.of(spec)).unwrap_or(TimeDelta::MAX)
     }
 }
 

@@ -1,5 +1,5 @@
-//! Token buckets per agent (GCRA), in this process's memory: reads, new writes, and a looser one for all requests, which
-//! bounds joins and replays.
+//! Token buckets per agent (GCRA), in this process's memory: reads, and a loose one for all requests, which bounds joins
+//! and replays. The budget of new writes is shared by all processes; see [`crate::workflow::WriteLimit`].
 
 use governor::{
     DefaultKeyedRateLimiter, RateLimiter,
@@ -15,7 +15,6 @@ const FLOOD_FACTOR: u32 = 10;
 /// The buckets of every agent.
 pub struct AgentLimits {
     reads: Option<DefaultKeyedRateLimiter<String>>,
-    writes: Option<DefaultKeyedRateLimiter<String>>,
     flood: Option<DefaultKeyedRateLimiter<String>>,
 }
 
@@ -33,7 +32,6 @@ impl AgentLimits {
         let limiter = |rate: Rate| rate.quota().map(RateLimiter::keyed);
         Self {
             reads: limiter(reads),
-            writes: limiter(writes),
             flood: limiter(looser),
         }
     }
@@ -46,11 +44,6 @@ impl AgentLimits {
     /// Takes a token for a request of any disposition.
     pub(super) fn flood(&self, agent_id: &str) -> Result<(), Denial> {
         take(self.flood.as_ref(), agent_id).map_err(too_many_calls)
-    }
-
-    /// Takes a token for a new action, or answers the seconds until there is one.
-    pub(super) fn write(&self, agent_id: &str) -> Result<(), u64> {
-        take(self.writes.as_ref(), agent_id)
     }
 }
 

@@ -2,7 +2,10 @@
 
 use std::{num::NonZeroU32, str::FromStr, time::Duration};
 
+use chrono::TimeDelta;
 use governor::Quota;
+
+use crate::workflow::WriteLimit;
 
 /// Calls in a time, and how many may come at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +25,17 @@ impl Rate {
             Self::Off => None,
             Self::Limit { calls, per, burst } => {
                 Quota::with_period(per / calls.get()).map(|quota| quota.allow_burst(burst))
+            }
+        }
+    }
+
+    /// The same bucket, as the database keeps it.
+    pub fn write_limit(self) -> Option<WriteLimit> {
+        match self {
+            Self::Off => None,
+            Self::Limit { calls, per, burst } => {
+                let interval = TimeDelta::from_std(per / calls.get()).unwrap_or(TimeDelta::MAX);
+                Some(WriteLimit { interval, burst: burst.get() })
             }
         }
     }

@@ -61,6 +61,7 @@ fn gateway(auth: Auth) -> Gateway {
         policy: Policy {
             action_ttl: TimeDelta::minutes(30),
             retry_windows: RetryWindows::default(),
+            write_limit: None,
             public_url: "https://gate.example.com".to_owned(),
         },
     };

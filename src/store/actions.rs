@@ -68,6 +68,8 @@ pub struct Action {
     pub refusal_rule: Option<String>,
     pub refusal_message: Option<String>,
     pub lock_no: i64,
+    /// Set when params, reason, note and result were dropped.
+    pub pruned_at: Option<Timestamp>,
 }
 
 impl Action {
@@ -244,4 +246,50 @@ pub fn on_record(conn: &mut Conn, subject: &str, limit: i64) -> QueryResult<Vec<
         .limit(limit)
         .select(Action::as_select())
         .load(conn)
+}
+
+/// Other actions that ask for exactly the same write, whoever asked, and are open or were executed after `since`.
+pub fn equal_and_close(conn: &mut Conn, action: &Action, now: Timestamp, since: Timestamp) -> QueryResult<Vec<Action>> {
+    let open = actions::status
+        .eq(Status::Pending)
+        .and(actions::expires_at.gt(now))
+        .or(actions::status.eq_any([Status::Executing, Status::Indeterminate]));
+    let executed = actions::status.eq(Status::Executed).and(actions::decided_at.gt(since));
+    actions::table
+        .filter(actions::fingerprint.eq(&action.fingerprint).and(actions::id.ne(&action.id)))
+        .filter(open.or(executed.assume_not_null()))
+        .order(actions::id.asc())
+        .select(Action::as_select())
+        .load(conn)
+}
+
+/// The latest other action that asked for exactly the same write and was executed or rejected.
+pub fn equal_and_decided(conn: &mut Conn, action: &Action) -> QueryResult<Option<Action>> {
+    actions::table
+        .filter(actions::fingerprint.eq(&action.fingerprint).and(actions::id.ne(&action.id)))
+        .filter(actions::status.eq_any([Status::Executed, Status::Rejected]))
+        .order(actions::id.desc())
+        .select(Action::as_select())
+        .first(conn)
+        .optional()
+}
+
+/// Drops the payload of actions that ended before `before`, at most `limit` at a time. The rows stay.
+pub fn prune(conn: &mut Conn, before: Timestamp, now: Timestamp, limit: i64) -> QueryResult<usize> {
+    let ids: Vec<String> = actions::table
+        .filter(actions::decided_at.lt(before).and(actions::pruned_at.is_null()))
+        .order((actions::decided_at.asc(), actions::id.asc()))
+        .limit(limit)
+        .select(actions::id)
+        .load(conn)?;
+    diesel::update(actions::table.filter(actions::id.eq_any(&ids)).filter(actions::pruned_at.is_null()))
+        .set((
+            actions::requested_params.eq("{}"),
+            actions::effective_params.eq("{}"),
+            actions::reason.eq(""),
+            actions::decision_note.eq(None::<String>),
+            actions::changes.eq(None::<String>),
+            actions::pruned_at.eq(now),
+        ))
+        .execute(conn)
 }

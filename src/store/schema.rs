@@ -76,6 +76,7 @@ diesel::table! {
         refusal_rule -> Nullable<Text>,
         refusal_message -> Nullable<Text>,
         lock_no -> BigInt,
+        pruned_at -> Nullable<Timestamp>,
     }
 }
 
@@ -95,6 +96,13 @@ diesel::table! {
         action_id -> Nullable<Text>,
         attempt -> BigInt,
         touches -> BigInt,
+    }
+}
+
+diesel::table! {
+    write_buckets (agent_id) {
+        agent_id -> Text,
+        arrival_at -> Timestamp,
     }
 }
 

@@ -12,7 +12,7 @@ use crate::{
         canonical::{Digested, canonical},
     },
     store::{
-        actions::{Action, Ending, Status},
+        actions::{self, Action, Ending, Status},
         agents::{self, Agent},
         people::Role,
         subjects::Versions,
@@ -28,13 +28,16 @@ pub struct Approval {
     pub subject_versions: Option<Versions>,
     /// A note for the agent.
     pub note: Option<String>,
+    /// Ids of equal requests that the approver saw and means to approve beside this one.
+    pub acknowledge: Vec<String>,
 }
 
 impl Gate {
     /// Approves an action: exactly one caller wins, and the write is done, or refused by a rule, when this returns.
     ///
     /// # Errors
-    /// `not_found`, `already_decided`, `unauthenticated`, `forbidden`, `paused`, `digest_mismatch`, `subject_changed`.
+    /// `not_found`, `already_decided`, `unauthenticated`, `forbidden`, `paused`, `digest_mismatch`, `related_actions`,
+    /// `subject_changed`.
     pub async fn approve(&self, decider: &Decider, id: &str, approval: Approval) -> Result<Action> {
         let note = note::optional("note", approval.note.as_deref())?;
         self.decide(decider, id, What::Approval, move |conn, locked| {
@@ -67,6 +70,10 @@ fn claim(
         Ok(kind) => kind,
         Err(refusal) => return failed(refusal),
     };
+    let unseen = unacknowledged(conn, locked, kind, &approval.acknowledge)?;
+    if !unseen.is_empty() {
+        return Ok(Err(related_actions(unseen)));
+    }
     let Some(case) = kind.open(conn, &action.effective_params, Lock::Yes)? else {
         return failed(Refusal::new("record_missing", "The record is no longer there. Nothing was changed."));
     };
@@ -107,6 +114,23 @@ fn failed(locked: &Locked<'_>, note: Option<String>, refusal: Refusal) -> Ending
         refusal_message: Some(refusal.message),
         ..locked.ending(Status::Failed, note)
     }
+}
+
+/// The ids of equal requests, open or executed within the retry window, that the approval does not name.
+fn unacknowledged(
+    conn: &mut Conn,
+    locked: &Locked<'_>,
+    kind: &dyn Kind,
+    acknowledged: &[String],
+) -> QueryResult<Vec<String>> {
+    let since = locked.now - locked.gate.policy.retry_windows.delta_of(kind.spec());
+    let equal = actions::equal_and_close(conn, locked.action, locked.now, since)?;
+    Ok(equal.into_iter().map(|other| other.id).filter(|id| !acknowledged.contains(id)).collect())
+}
+
+fn related_actions(ids: Vec<String>) -> Denial {
+    let message = "The same write was asked for by another request that is open, or was executed just before. To approve                    this one as well, acknowledge the other.";
+    Denial { related: ids, ..Denial::new(Code::RelatedActions, message) }
 }
 
 fn digest_of(action: &Action) -> String {

@@ -150,9 +150,7 @@ impl Gate {
         };
         let seen = subjects::of(conn, &action.id)?;
         let versions = case.as_ref().map_or_else(|| seen.clone(), |case| case.versions());
-        let window = kind.map_or(TimeDelta::zero(), |kind| {
-            TimeDelta::from_std(self.policy.retry_windows.of(kind.spec())).unwrap_or(TimeDelta::MAX)
-        });
+        let window = kind.map_or(TimeDelta::zero(), |kind| self.policy.retry_windows.delta_of(kind.spec()));
         let others = actions::on_same_records(conn, &action.id, BESIDE)?;
         let earlier = related(conn, &action, &others, now)?;
         let close = |other: &&Action| is_close(other, now, window);

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use chrono::TimeDelta;
 use serde_json::Value;
 
 use super::{
@@ -40,8 +39,6 @@ pub struct Request {
     pub reason: String,
     /// The agent's own name for this logical write.
     pub idempotency_key: Option<String>,
-    /// Takes a write token, or answers the seconds until there is one. Asked at most once, when a new action opens.
-    pub write_token: Arc<dyn Fn() -> Result<(), u64> + Send + Sync>,
 }
 
 /// The ids a request may need, made before its transaction's first try.
@@ -124,7 +121,7 @@ impl Gate {
         if slot.fingerprint != fingerprint {
             return refuse(conn, &slot, key_reused());
         }
-        let window = TimeDelta::from_std(window).unwrap_or(TimeDelta::MAX);
+        let window = self.policy.retry_windows.delta_of(spec);
         match (course(current.as_ref(), request.idempotency_key.is_some(), window, now), current) {
             (Course::Answer(Disposition::Joined), Some(action)) => Ok(Ok((action, Disposition::Joined))),
             (Course::Answer(disposition), Some(action)) => {
@@ -151,8 +148,11 @@ impl Gate {
         if let Some(denial) = paused(conn, spec.name, &request.agent_id)? {
             return refuse(conn, slot, denial);
         }
-        if let Err(seconds) = (request.write_token)() {
-            return refuse(conn, slot, too_many_writes(seconds));
+        if let Some(limit) = self.policy.write_limit {
+            let now = self.clock.now(conn)?;
+            if let Err(seconds) = limit.take(conn, &request.agent_id, now)? {
+                return refuse(conn, slot, too_many_writes(seconds));
+            }
         }
         let Some(case) = request.kind.open(conn, params, Lock::Yes)? else {
             return refuse(conn, slot, Denial::new(Code::NotFound, "There is no such record."));
@@ -220,6 +220,7 @@ impl Gate {
             refusal_rule: None,
             refusal_message: None,
             lock_no: 0,
+            pruned_at: None,
         }
     }
 }
