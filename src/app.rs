@@ -29,7 +29,7 @@ use crate::{
     mcp,
     metrics::Metrics,
     shop, web as pages,
-    workflow::{Gate, Policy, RetryWindows},
+    workflow::{Gate, Policy, RetryWindows, Waiters},
 };
 
 /// How often the sweeper looks for what is past due.
@@ -78,6 +78,7 @@ impl App {
             clock: clock.clone(),
             registry,
             policy,
+            waiters: Waiters::default(),
         };
         let auth = Auth {
             db: db.clone(),
@@ -119,6 +120,7 @@ impl App {
 /// When the listener can't be used.
 pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output = ()>) -> Result<()> {
     let sweeper = tokio::spawn(app.clone().sweep_for_ever());
+    let watcher = tokio::spawn(app.gate.clone().watch_for_ever());
     let listener_error = |error: std::io::Error| Error::Setup(format!("The server can't listen: {error}"));
     let server = HttpServer::new(move || application(&app))
         .listen(listener)
@@ -130,6 +132,7 @@ pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output
     let running = tokio::spawn(server);
     shutdown.await;
     sweeper.abort();
+    watcher.abort();
     handle.stop(true).await;
     running.await.map_err(|panic| Error::Internal(Box::new(panic)))?.map_err(listener_error)
 }

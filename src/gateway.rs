@@ -12,6 +12,7 @@ mod tools;
 use std::{sync::Arc, time::Instant};
 
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 pub use limits::AgentLimits;
 pub use rate::Rate;
@@ -47,6 +48,8 @@ pub struct Caller {
     pub agent_name: String,
     pub scopes: Vec<String>,
     pub source: Source,
+    /// Cancelled when the client no longer waits for the answer. It ends waits; it undoes nothing.
+    pub gone: CancellationToken,
 }
 
 /// A call's arguments, as the strict reader found them.
@@ -105,6 +108,7 @@ impl Gateway {
             agent_id: agent.id,
             agent_name: agent.name,
             source: source.clone(),
+            gone: CancellationToken::new(),
         })
     }
 

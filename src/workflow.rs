@@ -16,6 +16,7 @@ mod reject;
 mod request;
 mod slot;
 pub mod view;
+mod waiters;
 mod withdraw;
 mod write_limit;
 
@@ -31,6 +32,7 @@ pub use queue::{Detail, Happening, Related, Waiting};
 pub use reject::Rejection;
 pub use request::{Request, scope_missing, split};
 pub use view::{ActionView, Disposition};
+pub use waiters::{Waiter, Waiters};
 pub use withdraw::no_such_action;
 pub use write_limit::WriteLimit;
 
@@ -46,6 +48,8 @@ pub struct Gate {
     pub clock: Clock,
     pub registry: Registry,
     pub policy: Policy,
+    /// Wakes calls that wait for a decision.
+    pub waiters: Waiters,
 }
 
 /// The settings that decide how long things last.

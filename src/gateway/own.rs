@@ -30,8 +30,6 @@ text_enum! {
 
 /// The longest wait, in seconds: clients give up after about a minute.
 const MAX_WAIT: u32 = 50;
-/// How often a waiting call looks again.
-const LOOK_AGAIN: Duration = Duration::from_millis(500);
 const DEFAULT_LIMIT: i64 = 20;
 
 #[derive(Deserialize, JsonSchema)]
@@ -134,6 +132,7 @@ impl Gateway {
         }
     }
 
+    /// Answers as soon as a decision falls, the wait is over, the action expires, or the client has gone.
     async fn status(
         &self,
         caller: &Caller,
@@ -143,35 +142,40 @@ impl Gateway {
     ) -> Result<Value> {
         let wait = Duration::from_secs(wait_seconds.min(MAX_WAIT).into());
         let deadline = tokio::time::Instant::now() + wait;
-        let view = loop {
-            let Some(view) = self.own_action(caller, action_id).await? else {
+        let waiter = self.gate.waiters.join(action_id);
+        let (view, outcome) = loop {
+            let decided = waiter.next();
+            let Some((view, left)) = self.own_action(caller, action_id).await? else {
                 return self.deny(caller, tool, no_such_action(), Bound::Limited).await;
             };
             let open =
                 [Status::Pending, Status::Executing].iter().any(|status| view.status == status.as_str());
-            let left = deadline.saturating_duration_since(tokio::time::Instant::now());
-            if !open || left.is_zero() {
-                break view;
+            if !open || tokio::time::Instant::now() >= deadline {
+                break (view, "ok");
             }
-            tokio::time::sleep(LOOK_AGAIN.min(left)).await;
+            let expiry = tokio::time::Instant::now() + left;
+            tokio::select! {
+                () = decided => {}
+                () = tokio::time::sleep_until(deadline.min(expiry)) => {}
+                () = caller.gone.cancelled() => break (view, "client_gone"),
+            }
         };
         let actor = Actor::Agent(caller.agent_id.clone());
-        let entry = Entry::new(What::ToolCall, actor, &caller.source, "ok")
-            .with("tool", tool)
-            .action(&view.action_id);
-        self.record(caller, entry, Bound::Limited).await?;
+        let entry = Entry::new(What::ToolCall, actor, &caller.source, outcome).with("tool", tool);
+        self.record(caller, entry.action(&view.action_id), Bound::Limited).await?;
         Ok(json!(view))
     }
 
-    /// The caller's action; another agent's is as absent as a missing one.
-    async fn own_action(&self, caller: &Caller, action_id: &str) -> Result<Option<ActionView>> {
+    /// The caller's action and the time until it expires; another agent's is as absent as a missing one.
+    async fn own_action(&self, caller: &Caller, action_id: &str) -> Result<Option<(ActionView, Duration)>> {
         let (gate, agent_id, id) = (self.gate.clone(), caller.agent_id.clone(), action_id.to_owned());
         let found = self.gate.db.read(move |conn| {
             let Some(action) = actions::find(conn, &id)?.filter(|action| action.agent_id == agent_id) else {
                 return Ok(None);
             };
             let now = gate.clock.now(conn)?;
-            gate.view(conn, &action, now, None).map(Some)
+            let left = (action.expires_at - now).to_std().unwrap_or_default();
+            gate.view(conn, &action, now, None).map(|view| Some((view, left)))
         });
         found.await
     }

@@ -14,7 +14,7 @@ use crate::{
     error::Denial,
     gateway::{AgentLimits, Gateway},
     kinds::{About, Read, Registry},
-    workflow::{Gate, Policy, RetryWindows},
+    workflow::{Gate, Policy, RetryWindows, Waiters},
 };
 
 /// A gateway and the key of an agent that may call all three tools.
@@ -64,6 +64,7 @@ fn gateway(auth: Auth) -> Gateway {
             write_limit: None,
             public_url: "https://gate.example.com".to_owned(),
         },
+        waiters: Waiters::default(),
     };
     Gateway::new(gate, auth, AgentLimits::new(Rate::Off, Rate::Off), Arc::new(|_, _, _| {}))
 }

@@ -249,7 +249,12 @@ pub fn on_record(conn: &mut Conn, subject: &str, limit: i64) -> QueryResult<Vec<
 }
 
 /// Other actions that ask for exactly the same write, whoever asked, and are open or were executed after `since`.
-pub fn equal_and_close(conn: &mut Conn, action: &Action, now: Timestamp, since: Timestamp) -> QueryResult<Vec<Action>> {
+pub fn equal_and_close(
+    conn: &mut Conn,
+    action: &Action,
+    now: Timestamp,
+    since: Timestamp,
+) -> QueryResult<Vec<Action>> {
     let open = actions::status
         .eq(Status::Pending)
         .and(actions::expires_at.gt(now))
@@ -292,4 +297,12 @@ pub fn prune(conn: &mut Conn, before: Timestamp, now: Timestamp, limit: i64) -> 
             actions::pruned_at.eq(now),
         ))
         .execute(conn)
+}
+
+/// Those of the actions that are no longer open.
+pub fn decided_among(conn: &mut Conn, ids: &[String]) -> QueryResult<Vec<String>> {
+    actions::table
+        .filter(actions::id.eq_any(ids).and(actions::status.ne_all([Status::Pending, Status::Executing])))
+        .select(actions::id)
+        .load(conn)
 }

@@ -31,5 +31,7 @@ pub fn lock(conn: &mut Conn, agent_id: &str, now: Timestamp) -> QueryResult<Buck
 
 /// Moves a locked bucket on.
 pub fn set(conn: &mut Conn, agent_id: &str, arrival_at: Timestamp) -> QueryResult<usize> {
-    diesel::update(write_buckets::table.find(agent_id)).set(write_buckets::arrival_at.eq(arrival_at)).execute(conn)
+    diesel::update(write_buckets::table.find(agent_id))
+        .set(write_buckets::arrival_at.eq(arrival_at))
+        .execute(conn)
 }

@@ -130,7 +130,10 @@ fn unacknowledged(
 
 fn related_actions(ids: Vec<String>) -> Denial {
     let message = "The same write was asked for by another request that is open, or was executed just before. To approve                    this one as well, acknowledge the other.";
-    Denial { related: ids, ..Denial::new(Code::RelatedActions, message) }
+    Denial {
+        related: ids,
+        ..Denial::new(Code::RelatedActions, message)
+    }
 }
 
 fn digest_of(action: &Action) -> String {

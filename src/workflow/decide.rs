@@ -37,7 +37,7 @@ impl Gate {
         F: Fn(&mut Conn, &Locked<'_>) -> QueryResult<Result<Ending, Denial>> + Send + 'static,
     {
         let (gate, decider, id) = (self.clone(), decider.clone(), id.to_owned());
-        let (event, expiry_event) = (new_id(), new_id());
+        let (event, expiry_event, woken) = (new_id(), new_id(), id.clone());
         let decided = self.db.write(move |conn| {
             let (action, now) = lock_current(&gate, conn, &id, &expiry_event)?;
             let judged = match &action {
@@ -76,7 +76,9 @@ impl Gate {
             };
             audit::record(conn, &event, now, &entry).map(|()| outcome)
         });
-        Ok(decided.await??)
+        let decided = decided.await?;
+        self.waiters.wake(&woken);
+        Ok(decided?)
     }
 }
 

@@ -60,8 +60,9 @@ impl Gate {
         let (due, floods) = to_do.await?;
         let mut ended = 0;
         for id in due {
-            let (gate, event_id) = (self.clone(), new_id());
+            let (gate, event_id, woken) = (self.clone(), new_id(), id.clone());
             let (action, now) = self.db.write(move |conn| lock_current(&gate, conn, &id, &event_id)).await?;
+            self.waiters.wake(&woken);
             let own = |action: &Action| action.status == Status::Expired && action.decided_at == Some(now);
             ended += usize::from(action.as_ref().is_some_and(own));
         }

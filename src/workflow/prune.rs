@@ -33,7 +33,8 @@ impl Gate {
                 let now = clock.now(conn)?;
                 let batch = actions::prune(conn, now - older_than, now, BATCH)?;
                 if batch > 0 {
-                    let entry = Entry::new(What::Prune, Actor::System, &Source::CLI, "done").with("actions", batch);
+                    let entry =
+                        Entry::new(What::Prune, Actor::System, &Source::CLI, "done").with("actions", batch);
                     audit::record(conn, &event, now, &entry)?;
                 }
                 Ok(batch)

@@ -28,7 +28,7 @@ impl Gate {
         id: &str,
     ) -> Result<ActionView> {
         let (gate, agent_id, source, id) = (self.clone(), agent_id.to_owned(), source.clone(), id.to_owned());
-        let (event, expiry_event) = (new_id(), new_id());
+        let (event, expiry_event, woken) = (new_id(), new_id(), id.clone());
         let withdrawn = self.db.write(move |conn| {
             let actor = Actor::Agent(agent_id.clone());
             let (action, now) = lock_current(&gate, conn, &id, &expiry_event)?;
@@ -47,7 +47,9 @@ impl Gate {
             audit::record(conn, &event, now, &about(entry, &action))?;
             gate.view(conn, &action, now, None).map(Ok)
         });
-        Ok(withdrawn.await??)
+        let withdrawn = withdrawn.await?;
+        self.waiters.wake(&woken);
+        Ok(withdrawn?)
     }
 }
 

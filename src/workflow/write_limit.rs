@@ -17,7 +17,12 @@ pub struct WriteLimit {
 impl WriteLimit {
     /// Takes a token inside the request's transaction, or answers the seconds until there is one. Holds the agent's bucket
     /// until the transaction ends.
-    pub(super) fn take(self, conn: &mut Conn, agent_id: &str, now: Timestamp) -> QueryResult<Result<(), u64>> {
+    pub(super) fn take(
+        self,
+        conn: &mut Conn,
+        agent_id: &str,
+        now: Timestamp,
+    ) -> QueryResult<Result<(), u64>> {
         let bucket = buckets::lock(conn, agent_id, now)?;
         match self.next(bucket.arrival_at, now) {
             Ok(arrival_at) => buckets::set(conn, agent_id, arrival_at).map(|_| Ok(())),
@@ -44,7 +49,10 @@ mod tests {
 
     #[test]
     fn a_burst_then_one_token_an_interval() {
-        let limit = WriteLimit { interval: TimeDelta::seconds(6), burst: 3 };
+        let limit = WriteLimit {
+            interval: TimeDelta::seconds(6),
+            burst: 3,
+        };
         let start = Timestamp::default();
         let mut arrival_at = start;
         for _ in 0..3 {
