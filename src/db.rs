@@ -10,6 +10,7 @@ mod locks;
 mod migrate;
 mod pool;
 mod trouble;
+mod verdict;
 
 use std::{
     sync::{
@@ -26,7 +27,8 @@ pub use locks::{settled_events, share_lock};
 pub use migrate::Schema;
 pub use pool::DatabaseUrl;
 use pool::Pool;
-use trouble::{Trouble, trouble};
+use trouble::{Trouble, is_duplicate, is_lost_connection, trouble};
+use verdict::was_committed;
 
 pub use diesel::QueryResult;
 pub use diesel::result::Error as QueryError;
@@ -114,6 +116,40 @@ impl Db {
             }
         })
         .await
+    }
+
+    /// A [`Db::write`] whose closure writes the audit event `event_id` whatever it decides. If the connection is lost and
+    /// the second try finds that event, the first one was committed and only its answer got lost: `recall` reads the
+    /// answer from what is stored.
+    ///
+    /// # Errors
+    /// `Unavailable` when the outcome stays unknown; the same call may be sent again.
+    pub async fn write_once<T, F, R>(&self, event_id: &str, work: F, recall: R) -> Result<T>
+    where
+        T: Send + 'static,
+        F: Fn(&mut Conn) -> QueryResult<T> + Send + Sync + 'static,
+        R: Fn(&mut Conn) -> QueryResult<Option<T>> + Send + Sync + 'static,
+    {
+        let (work, recall, event_id) = (Arc::new(work), Arc::new(recall), event_id.to_owned());
+        let first = Arc::clone(&work);
+        let lost = match self.write(move |conn| first(conn)).await {
+            Err(Error::Unavailable(lost)) if is_lost_connection(lost.as_ref()) => lost,
+            outcome => return outcome,
+        };
+        tracing::warn!(%lost, "a connection was lost; looking whether its transaction was committed");
+        for _ in 0..TRIES {
+            let (work, recall, event_id) = (Arc::clone(&work), Arc::clone(&recall), event_id.clone());
+            let again = self.write(move |conn| match was_committed(conn, &event_id)? {
+                true => recall(conn),
+                false => work(conn).map(Some),
+            });
+            match again.await {
+                // The first try was still on its way to its commit, and has arrived by now.
+                Err(Error::Internal(cause)) if is_duplicate(cause.as_ref()) => {}
+                outcome => return outcome?.ok_or(Error::Unavailable(lost)),
+            }
+        }
+        Err(Error::Unavailable(lost))
     }
 
     /// How many calls of [`Db::write`] hold a connection or wait for one.

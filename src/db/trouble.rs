@@ -16,6 +16,17 @@ pub(super) enum Trouble {
     Defect,
 }
 
+/// In libpq's words, when the server or the way to it is gone.
+const LOST: &[&str] = &[
+    "terminating connection",
+    "server closed the connection",
+    "could not receive data from server",
+    "could not send data to server",
+    "no connection to the server",
+    "SSL connection has been closed",
+    "SSL SYSCALL error",
+];
+
 /// In Postgres's and SQLite's words.
 const AWAY: &[&str] = &[
     "lock timeout",
@@ -64,6 +75,29 @@ pub(super) fn trouble(error: &QueryError) -> Trouble {
         QueryError::RollbackErrorOnCommit { commit_error, .. } => trouble(commit_error),
         _ => Trouble::Defect,
     }
+}
+
+/// Whether the connection itself is gone, as opposed to a lock that could not be had.
+pub(super) fn is_lost_connection(cause: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
+    let Some(error) = cause.downcast_ref::<QueryError>() else { return false };
+    let message = match error {
+        QueryError::DatabaseError(DatabaseErrorKind::ClosedConnection | DatabaseErrorKind::UnableToSendCommand, _) => {
+            return true;
+        }
+        QueryError::DatabaseError(_, info) => info.message(),
+        QueryError::RollbackErrorOnCommit { commit_error, .. } => match commit_error.as_ref() {
+            QueryError::DatabaseError(_, info) => info.message(),
+            _ => return false,
+        },
+        _ => return false,
+    };
+    LOST.iter().any(|words| message.contains(words))
+}
+
+/// Whether a row of that id is there already.
+pub(super) fn is_duplicate(cause: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
+    let error = cause.downcast_ref::<QueryError>();
+    matches!(error, Some(QueryError::DatabaseError(DatabaseErrorKind::UniqueViolation, _)))
 }
 
 impl From<QueryError> for Error {

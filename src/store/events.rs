@@ -60,6 +60,10 @@ pub fn insert(conn: &mut Conn, event: &NewEvent) -> QueryResult<()> {
     diesel::insert_into(audit_events::table).values(event).execute(conn).map(|_| ())
 }
 
+pub fn find(conn: &mut Conn, id: &str) -> QueryResult<Option<Event>> {
+    audit_events::table.filter(audit_events::id.eq(id)).select(Event::as_select()).first(conn).optional()
+}
+
 /// A page of the log, newest first.
 pub fn page(conn: &mut Conn, filter: &Filter) -> QueryResult<Vec<Event>> {
     matching(filter)

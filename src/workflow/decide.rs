@@ -7,7 +7,7 @@ use crate::{
     error::{Code, Denial, Result, Winner},
     store::{
         actions::{self, Action, Ending, Status},
-        agents, new_id, people,
+        agents, events, new_id, people,
     },
 };
 
@@ -34,11 +34,12 @@ impl Gate {
     /// Ends a pending action as `step` says. A denial leaves the action as it was; its event commits all the same.
     pub(super) async fn decide<F>(&self, decider: &Decider, id: &str, what: What, step: F) -> Result<Action>
     where
-        F: Fn(&mut Conn, &Locked<'_>) -> QueryResult<Result<Ending, Denial>> + Send + 'static,
+        F: Fn(&mut Conn, &Locked<'_>) -> QueryResult<Result<Ending, Denial>> + Send + Sync + 'static,
     {
         let (gate, decider, id) = (self.clone(), decider.clone(), id.to_owned());
         let (event, expiry_event, woken) = (new_id(), new_id(), id.clone());
-        let decided = self.db.write(move |conn| {
+        let (committed, decided_id) = (event.clone(), id.clone());
+        let work = move |conn: &mut Conn| {
             let (action, now) = lock_current(&gate, conn, &id, &expiry_event)?;
             let judged = match &action {
                 None => Err(Denial::new(Code::NotFound, "There is no such action.")),
@@ -75,8 +76,14 @@ impl Gate {
                 (Ok(_), None) => Err(Denial::new(Code::NotFound, "There is no such action.")),
             };
             audit::record(conn, &event, now, &entry).map(|()| outcome)
-        });
-        let decided = decided.await?;
+        };
+        // Only an ended action is worth recalling; of a denial it is enough to be told to try again.
+        let own_event = committed.clone();
+        let recall = move |conn: &mut Conn| {
+            let won = events::find(conn, &own_event)?.is_some_and(|event| !event.denied);
+            Ok(actions::find(conn, &decided_id)?.filter(|_| won).map(Ok))
+        };
+        let decided = self.db.write_once(&committed, work, recall).await?;
         self.waiters.wake(&woken);
         Ok(decided?)
     }

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     audit::{self, Actor, Entry, Source, What},
     db::{Conn, QueryResult, Timestamp},
-    error::{Code, Denial, Result},
+    error::{Code, Denial, Error, Result},
     kinds::{
         Case, JsonObject, Kind, Lock,
         canonical::{Digested, derived_key, fingerprint},
@@ -57,8 +57,9 @@ impl Gate {
             event: new_id(),
             expiry_event: new_id(),
         };
-        let gate = self.clone();
-        let answered = self.db.write(move |conn| {
+        let (gate, recaller) = (self.clone(), self.clone());
+        let (event, opened) = (ids.event.clone(), ids.action.clone());
+        let work = move |conn: &mut Conn| {
             let asked = gate.ask(conn, &request, &ids)?;
             let actor = Actor::Agent(request.agent_id.clone());
             let tool = format!("request_{}", request.kind.spec().name);
@@ -88,8 +89,14 @@ impl Gate {
                     Ok(Err(denial))
                 }
             }
-        });
-        Ok(answered.await??)
+        };
+        // What opened nothing left nothing behind that a second call would repeat.
+        let recall = move |conn: &mut Conn| {
+            let Some(action) = actions::find(conn, &opened)? else { return Ok(None) };
+            let now = recaller.clock.now(conn)?;
+            recaller.view(conn, &action, now, Some(Disposition::New)).map(|view| Some(Ok(view)))
+        };
+        self.db.write_once(&event, work, recall).await?.map_err(Error::from)
     }
 
     fn ask(
