@@ -88,6 +88,7 @@ pub async fn approve(
         digest: body.digest,
         subject_versions: body.subject_versions,
         note: body.note,
+        acknowledge: body.acknowledge.unwrap_or_default(),
     };
     let decided = gate.approve(&visitor.decider(source(&request, Door::Rest)), &id, approval).await;
     answer(&gate, &metrics, decided).await

@@ -81,7 +81,10 @@ pub(super) fn trouble(error: &QueryError) -> Trouble {
 pub(super) fn is_lost_connection(cause: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
     let Some(error) = cause.downcast_ref::<QueryError>() else { return false };
     let message = match error {
-        QueryError::DatabaseError(DatabaseErrorKind::ClosedConnection | DatabaseErrorKind::UnableToSendCommand, _) => {
+        QueryError::DatabaseError(
+            DatabaseErrorKind::ClosedConnection | DatabaseErrorKind::UnableToSendCommand,
+            _,
+        ) => {
             return true;
         }
         QueryError::DatabaseError(_, info) => info.message(),

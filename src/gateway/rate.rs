@@ -35,7 +35,10 @@ impl Rate {
             Self::Off => None,
             Self::Limit { calls, per, burst } => {
                 let interval = TimeDelta::from_std(per / calls.get()).unwrap_or(TimeDelta::MAX);
-                Some(WriteLimit { interval, burst: burst.get() })
+                Some(WriteLimit {
+                    interval,
+                    burst: burst.get(),
+                })
             }
         }
     }

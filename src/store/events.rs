@@ -61,7 +61,11 @@ pub fn insert(conn: &mut Conn, event: &NewEvent) -> QueryResult<()> {
 }
 
 pub fn find(conn: &mut Conn, id: &str) -> QueryResult<Option<Event>> {
-    audit_events::table.filter(audit_events::id.eq(id)).select(Event::as_select()).first(conn).optional()
+    audit_events::table
+        .filter(audit_events::id.eq(id))
+        .select(Event::as_select())
+        .first(conn)
+        .optional()
 }
 
 /// A page of the log, newest first.

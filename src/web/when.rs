@@ -37,6 +37,17 @@ pub fn short(at: Timestamp, now: Timestamp) -> String {
     full(at)
 }
 
+/// How long ago it was: "25 h ago".
+pub fn ago(at: Timestamp, now: Timestamp) -> String {
+    let (minutes, hours, days) = ((now - at).num_minutes(), (now - at).num_hours(), (now - at).num_days());
+    match () {
+        () if minutes < 1 => "just now".to_owned(),
+        () if hours < 2 => format!("{minutes} min ago"),
+        () if days < 2 => format!("{hours} h ago"),
+        () => format!("{days} days ago"),
+    }
+}
+
 /// For machines, in a `datetime` attribute.
 pub fn machine(at: Timestamp) -> String {
     at.format("%Y-%m-%dT%H:%M:%SZ").to_string()

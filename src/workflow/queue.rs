@@ -59,6 +59,8 @@ pub struct Detail {
     pub refusal_today: Option<Refusal>,
     /// Other actions on the same records that are open, or were executed just before.
     pub related: Vec<Related>,
+    /// The latest equal request that was executed or rejected, and when.
+    pub repeats: Option<(Related, Timestamp)>,
     /// Every other action on the same records.
     pub earlier: Vec<Related>,
     /// What happened so far, oldest first.
@@ -151,6 +153,8 @@ impl Gate {
         let seen = subjects::of(conn, &action.id)?;
         let versions = case.as_ref().map_or_else(|| seen.clone(), |case| case.versions());
         let window = kind.map_or(TimeDelta::zero(), |kind| self.policy.retry_windows.delta_of(kind.spec()));
+        let repeated = actions::equal_and_decided(conn, &action)?;
+        let repeats = related(conn, &action, repeated.as_slice(), now)?.pop();
         let others = actions::on_same_records(conn, &action.id, BESIDE)?;
         let earlier = related(conn, &action, &others, now)?;
         let close = |other: &&Action| is_close(other, now, window);
@@ -173,6 +177,7 @@ impl Gate {
                 .unwrap_or_default(),
             refusal_today: case.and_then(|case| Case::check(case.as_ref()).err()),
             related,
+            repeats: repeats.zip(repeated.and_then(|repeated| repeated.decided_at)),
             earlier,
             happenings: happenings(conn, &action.id)?,
             action,

@@ -33,6 +33,9 @@ pub struct Decision {
     subject_versions: String,
     #[serde(default, alias = "reason")]
     note: String,
+    /// Ids, separated by commas, of equal requests that the page showed and asked about.
+    #[serde(default)]
+    acknowledge: String,
     /// The queue's filter, to come back to.
     #[serde(default)]
     kind: String,
@@ -52,6 +55,7 @@ pub async fn approve(
         digest: decision.digest.clone(),
         subject_versions: Some(shown),
         note: Some(decision.note.clone()),
+        acknowledge: decision.acknowledge.split(',').map(ToOwned::to_owned).collect(),
     };
     let decider = visitor.decider(source(&request, Door::Browser));
     let decided = site.gate.approve(&decider, &id, approval).await;

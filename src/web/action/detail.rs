@@ -37,6 +37,8 @@ pub struct Shown {
     pub related: Vec<Other>,
     /// What to say over them.
     pub related_heading: String,
+    /// The same write, decided before: "executed 25 h ago", and the address of its page.
+    pub repeats: Option<(String, String)>,
     /// What to know before deciding.
     pub notes: Vec<String>,
     pub effect: Effect,
@@ -103,6 +105,8 @@ pub struct Decide {
     pub subject_versions: String,
     /// "Approve INR 8,999.00".
     pub approve: String,
+    /// Ids of equal requests to approve beside, separated by commas: the page has asked about them.
+    pub acknowledge: String,
     /// Approving is not possible just now.
     pub paused: bool,
     /// What was typed before the page came back.
@@ -121,6 +125,7 @@ impl Shown {
         let decide = (waiting && visitor.person.role.decides()).then(|| Decide {
             subject_versions: serde_json::to_string(&detail.versions).expect("versions are JSON"),
             approve: approve(&detail),
+            acknowledge: String::new(),
             paused,
             note: String::new(),
             note_error: None,
@@ -145,6 +150,12 @@ impl Shown {
             outcome: outcome(&detail),
             related_heading: related_heading(&detail.related),
             related: if waiting { detail.related.iter().map(other).collect() } else { Vec::new() },
+            repeats: detail.repeats.as_ref().filter(|_| waiting).map(|(other, at)| {
+                (
+                    format!("{} {}", other.status, when::ago(*at, now)),
+                    format!("/actions/{}", other.action_id),
+                )
+            }),
             notes: notes(&detail, paused),
             effect: effect(&detail),
             reason: action.reason.clone(),
@@ -172,6 +183,10 @@ impl Shown {
         if let Some(decide) = &mut self.decide {
             decide.note = note;
             decide.note_error = about_note.then(|| denial.message.clone());
+            if !denial.related.is_empty() {
+                decide.acknowledge = denial.related.join(",");
+                decide.approve.push_str(" as well");
+            }
         }
         self.refused = (!about_note).then_some(denial.message);
     }
