@@ -37,8 +37,8 @@ pub struct Shown {
     pub related: Vec<Other>,
     /// What to say over them.
     pub related_heading: String,
-    /// The same write, decided before: "executed 25 h ago", and the address of its page.
-    pub repeats: Option<(String, String)>,
+    /// The same write, decided before.
+    pub repeats: Option<Repeat>,
     /// What to know before deciding.
     pub notes: Vec<String>,
     pub effect: Effect,
@@ -100,6 +100,15 @@ pub struct Other {
     pub same_write: bool,
 }
 
+/// An equal request that was decided before this one.
+pub struct Repeat {
+    /// "executed 25 h ago".
+    pub what: String,
+    pub href: String,
+    /// Whether it was done, so that this one would do it once more.
+    pub done: bool,
+}
+
 /// What the decision's form holds.
 pub struct Decide {
     pub subject_versions: String,
@@ -150,11 +159,10 @@ impl Shown {
             outcome: outcome(&detail),
             related_heading: related_heading(&detail.related),
             related: if waiting { detail.related.iter().map(other).collect() } else { Vec::new() },
-            repeats: detail.repeats.as_ref().filter(|_| waiting).map(|(other, at)| {
-                (
-                    format!("{} {}", other.status, when::ago(*at, now)),
-                    format!("/actions/{}", other.action_id),
-                )
+            repeats: detail.repeats.as_ref().filter(|_| waiting).map(|(other, at)| Repeat {
+                what: format!("{} {}", other.status, when::ago(*at, now)),
+                href: format!("/actions/{}", other.action_id),
+                done: other.status == Status::Executed.as_str(),
             }),
             notes: notes(&detail, paused),
             effect: effect(&detail),
