@@ -125,6 +125,8 @@ pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output
     let server = HttpServer::new(move || application(&app))
         .listen(listener)
         .map_err(listener_error)?
+        // A client that has hung up is not waited for; what it asked for is done all the same.
+        .h1_allow_half_closed(false)
         .disable_signals()
         .shutdown_timeout(GRACE_SECONDS)
         .run();

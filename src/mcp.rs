@@ -13,6 +13,7 @@ pub mod bridge;
 pub mod connect;
 pub mod http;
 mod lines;
+mod progress;
 mod server;
 pub mod stdio;
 mod strict;

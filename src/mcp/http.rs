@@ -5,6 +5,7 @@
 //! so any process behind one address can answer it, and every answer is one JSON document.
 
 mod guard;
+mod held;
 mod plain;
 #[cfg(test)]
 mod tests;

@@ -17,8 +17,12 @@ use rmcp::{
 };
 use rmcp_actix_web::transport::on_request_extensions;
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
-use super::strict::{INVALID_REQUEST, Message, Refusal};
+use super::{
+    progress::Progress,
+    strict::{INVALID_REQUEST, Message, Refusal},
+};
 use crate::{
     audit::Source,
     error::{Code, Denial, Error},
@@ -81,11 +85,19 @@ impl Server {
         }
     }
 
-    async fn call(&self, tool: &str, inlet: Option<&Inlet>) -> Result<Answer, ErrorData> {
-        let caller = match self.caller(inlet).await {
+    async fn call(
+        &self,
+        tool: &str,
+        inlet: Option<&Inlet>,
+        cancelled: CancellationToken,
+    ) -> Result<Answer, ErrorData> {
+        let mut caller = match self.caller(inlet).await {
             Ok(caller) => caller,
             Err(denial) => return Ok(denied(&denial)),
         };
+        if self.connection.is_some() {
+            caller.gone = cancelled;
+        }
         let Some(arguments) = inlet.and_then(|inlet| inlet.arguments.clone()) else {
             tracing::error!("a tool call reached the gateway past the strict reader");
             return Ok(denied(&broken()));
@@ -136,7 +148,9 @@ impl ServerHandler for Server {
         call: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let answer = self.call(&call.name, inlet(&context.extensions)).await?;
+        let progress = Progress::of(&context);
+        let call = self.call(&call.name, inlet(&context.extensions), context.ct.clone());
+        let answer = progress.during(call).await?;
         Ok(result(answer).into())
     }
 

@@ -225,6 +225,6 @@ mod tests {
     #[test]
     fn figures_and_labels() {
         assert_eq!((grouped(0), grouped(1_204_331)), ("0".to_owned(), "1,204,331".to_owned()));
-        assert_eq!(CATEGORIES.map(label), ["Tools", "Decisions", "Sign-ins", "Accounts", "Pauses"]);
+        assert_eq!(CATEGORIES.map(label), ["Tools", "Decisions", "Sign-ins", "Accounts", "Pauses", "Upkeep"]);
     }
 }

@@ -11,8 +11,9 @@ use actix_web::{
     web::BytesMut,
 };
 use futures_util::StreamExt;
+use tokio_util::sync::CancellationToken;
 
-use super::{Mount, plain};
+use super::{Mount, held::Held, plain};
 use crate::{
     audit::{Door, Source},
     auth::guard::bearer,
@@ -45,11 +46,19 @@ pub async fn guard(
         arguments = message.arguments;
         request.set_payload(Payload::from(message.envelope.to_string().into_bytes()));
     }
+    // Dropped with this request, or with the body of its answer: then nobody waits any more.
+    let gone = CancellationToken::new();
+    let caller = caller.map(|caller| Caller {
+        gone: gone.clone(),
+        ..caller
+    });
+    let gone = gone.drop_guard();
     request.extensions_mut().insert(Inlet {
         caller: Some(caller),
         arguments,
     });
-    Ok(plain::errors(next.call(request).await?, id))
+    let response = plain::errors(next.call(request).await?, id);
+    Ok(response.map_body(|_, body| BoxBody::new(Held::new(body, gone))))
 }
 
 async fn caller(mount: &Mount, request: &ServiceRequest) -> Result<Caller, Denial> {
