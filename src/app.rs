@@ -20,6 +20,7 @@ use crate::{
     auth::{
         Auth, SignInLimits,
         guard::{Proxies, source},
+        warm_up,
     },
     config::Config,
     db::{Clock, Db},
@@ -121,6 +122,7 @@ impl App {
 pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output = ()>) -> Result<()> {
     let sweeper = tokio::spawn(app.clone().sweep_for_ever());
     let watcher = tokio::spawn(app.gate.clone().watch_for_ever());
+    warm_up().await;
     let listener_error = |error: std::io::Error| Error::Setup(format!("The server can't listen: {error}"));
     let server = HttpServer::new(move || application(&app))
         .listen(listener)
@@ -131,12 +133,21 @@ pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output
         .shutdown_timeout(GRACE_SECONDS)
         .run();
     let handle = server.handle();
-    let running = tokio::spawn(server);
-    shutdown.await;
+    let mut running = tokio::spawn(server);
+    let ended = tokio::select! {
+        () = shutdown => None,
+        ended = &mut running => Some(ended),
+    };
     sweeper.abort();
     watcher.abort();
-    handle.stop(true).await;
-    running.await.map_err(|panic| Error::Internal(Box::new(panic)))?.map_err(listener_error)
+    let ended = match ended {
+        Some(ended) => ended,
+        None => {
+            handle.stop(true).await;
+            running.await
+        }
+    };
+    ended.map_err(|panic| Error::Internal(Box::new(panic)))?.map_err(listener_error)
 }
 
 /// One worker's application: shared state, headers for every answer, and the table of routes.
@@ -161,7 +172,6 @@ fn application(
         .configure(pages::configure)
         .service(mcp::http::service(agents_door(app)))
         .wrap(pages::headers())
-        .wrap(middleware::Compress::default())
         .wrap(middleware::from_fn(count))
 }
 

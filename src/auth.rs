@@ -13,18 +13,18 @@ mod token;
 use std::sync::Arc;
 
 pub use limits::SignInLimits;
-pub use password::{generate as generate_password, hash as hash_password};
+pub use password::warm_up;
 pub use secret::{Secret, equal as same_secret};
 pub use sign_in::{SESSION_HOURS, SignedIn};
 pub use token::{Issued, TokenKind};
 
 use crate::{
-    audit::Source,
+    audit::{self, Actor, Entry, Source, What},
     db::{Clock, Db},
     error::{Code, Denial, Result},
     store::{
         agents::{self, Agent},
-        credentials,
+        credentials, new_id,
         people::{self, Person, Role},
         sessions,
     },
@@ -143,8 +143,14 @@ impl Auth {
         }
     }
 
-    /// Whether a form's token belongs to this session.
-    pub fn is_form_token(&self, means: &Means, token: &str) -> bool {
-        secret::equal(&self.form_token(means), token)
+    /// Records that a person tried what their role does not allow.
+    async fn turned_away(&self, visitor: &Visitor, what: What, code: Code, source: &Source) -> Result<()> {
+        let (clock, event) = (self.clock.clone(), new_id());
+        let entry = Entry::denied(what, Actor::Person(visitor.person.id.clone()), source, code);
+        let recorded = self.db.write(move |conn| {
+            let now = clock.now(conn)?;
+            audit::record(conn, &event, now, &entry)
+        });
+        recorded.await
     }
 }

@@ -27,7 +27,8 @@ pub use locks::{settled_events, share_lock};
 pub use migrate::Schema;
 pub use pool::DatabaseUrl;
 use pool::Pool;
-use trouble::{Trouble, is_duplicate, is_lost_connection, trouble};
+pub use trouble::is_duplicate;
+use trouble::{Trouble, is_lost_connection, trouble};
 use verdict::was_committed;
 
 pub use diesel::QueryResult;
@@ -145,7 +146,7 @@ impl Db {
             });
             match again.await {
                 // The first try was still on its way to its commit, and has arrived by now.
-                Err(Error::Internal(cause)) if is_duplicate(cause.as_ref()) => {}
+                Err(error) if is_duplicate(&error) => {}
                 outcome => return outcome?.ok_or(Error::Unavailable(lost)),
             }
         }

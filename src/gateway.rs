@@ -45,7 +45,6 @@ pub type Observer = Arc<dyn Fn(&str, &str, std::time::Duration) + Send + Sync>;
 #[derive(Debug, Clone)]
 pub struct Caller {
     pub agent_id: String,
-    pub agent_name: String,
     pub scopes: Vec<String>,
     pub source: Source,
     /// Cancelled when the client no longer waits for the answer. It ends waits; it undoes nothing.
@@ -106,7 +105,6 @@ impl Gateway {
                 .map(ToOwned::to_owned)
                 .collect(),
             agent_id: agent.id,
-            agent_name: agent.name,
             source: source.clone(),
             gone: CancellationToken::new(),
         })
@@ -125,14 +123,19 @@ impl Gateway {
         arguments: Arguments,
     ) -> Result<Answer, UnknownTool> {
         let Some((target, name)) = self.toolbox.find(tool) else {
-            self.record_unknown(caller).await;
-            return Err(UnknownTool);
+            return match self.record_unknown(caller).await {
+                Ok(()) => Err(UnknownTool),
+                Err(error) => Ok(refused(&error.into_denial())),
+            };
         };
         let begun = Instant::now();
         let outcome = match self.admit(caller, target, name, arguments).await {
             Ok(arguments) => self.dispatch(caller, target, name, arguments).await,
             Err(error) => Err(error),
         };
+        if matches!(outcome, Err(Error::Internal(_))) {
+            self.record_defect(caller, name).await;
+        }
         let denial = outcome.map_err(Error::into_denial);
         (self.observe)(
             name,
@@ -144,10 +147,7 @@ impl Gateway {
                 body,
                 is_error: false,
             },
-            Err(denial) => Answer {
-                body: error_body(&denial),
-                is_error: true,
-            },
+            Err(denial) => refused(&denial),
         })
     }
 
@@ -159,14 +159,18 @@ impl Gateway {
         tool: &'static str,
         arguments: Arguments,
     ) -> Result<JsonObject> {
-        let (scope, admitted) = match target {
-            Target::Own(_) => (None, self.limits.read(&caller.agent_id)),
-            Target::Read(read) => (Some(read.spec().scope), self.limits.read(&caller.agent_id)),
-            Target::Request(kind) => (Some(kind.spec().scope), self.limits.flood(&caller.agent_id)),
+        let scope = match target {
+            Target::Own(_) => None,
+            Target::Read(read) => Some(read.spec().scope),
+            Target::Request(kind) => Some(kind.spec().scope),
         };
         if let Some(scope) = scope.filter(|scope| !caller.scopes.iter().any(|held| held == scope)) {
             return self.deny(caller, tool, scope_missing(scope), Bound::None).await;
         }
+        let admitted = match target {
+            Target::Own(_) | Target::Read(_) => self.limits.read(&caller.agent_id),
+            Target::Request(_) => self.limits.flood(&caller.agent_id),
+        };
         if let Err(denial) = admitted {
             return self.deny(caller, tool, denial, Bound::None).await;
         }
@@ -227,12 +231,19 @@ impl Gateway {
     }
 
     /// The name is the agent's own text and stays out of the log.
-    async fn record_unknown(&self, caller: &Caller) {
+    async fn record_unknown(&self, caller: &Caller) -> Result<()> {
         let actor = Actor::Agent(caller.agent_id.clone());
         let entry =
             Entry::denied(What::ToolCall, actor, &caller.source, Code::NotFound).with("tool", "unknown");
+        self.record(caller, entry, Bound::None).await
+    }
+
+    /// A defect is an answer too, and so an event. When even that can't be written, the log says what happened.
+    async fn record_defect(&self, caller: &Caller, tool: &'static str) {
+        let actor = Actor::Agent(caller.agent_id.clone());
+        let entry = Entry::denied(What::ToolCall, actor, &caller.source, Code::Internal).with("tool", tool);
         if let Err(error) = self.record(caller, entry, Bound::None).await {
-            tracing::warn!(%error, "a call of an unknown tool could not be recorded");
+            tracing::warn!(%error, tool, "a call that ended in a defect could not be recorded");
         }
     }
 }
@@ -244,6 +255,13 @@ enum Bound {
     Limited,
     /// Nothing does: after the first in a minute it is only counted.
     None,
+}
+
+fn refused(denial: &Denial) -> Answer {
+    Answer {
+        body: error_body(denial),
+        is_error: true,
+    }
 }
 
 /// The error envelope of every tool.

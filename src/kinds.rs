@@ -59,6 +59,13 @@ pub struct KindSpec {
     pub shape: Shape,
 }
 
+impl KindSpec {
+    /// The name of the tool that asks for it.
+    pub fn tool(&self) -> String {
+        format!("request_{}", self.name)
+    }
+}
+
 /// A kind of action.
 pub trait Kind: Send + Sync {
     /// What stays the same about it.
@@ -221,11 +228,6 @@ impl Registry {
     /// The kind of that name.
     pub fn find_kind(&self, name: &str) -> Option<&Arc<dyn Kind>> {
         self.kinds.iter().find(|kind| kind.spec().name == name)
-    }
-
-    /// The read tool of that name.
-    pub fn find_read(&self, name: &str) -> Option<&Arc<dyn ReadTool>> {
-        self.reads.iter().find(|read| read.spec().name == name)
     }
 
     /// Every scope that a kind or a read tool asks for, sorted.

@@ -1,6 +1,10 @@
 //! For those who run the server: is it alive, can it work, what does it measure.
 
-use actix_web::{HttpRequest, HttpResponse, http::header::ContentType, web};
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::header::{ContentType, WWW_AUTHENTICATE},
+    web,
+};
 
 use crate::{
     audit::Door,
@@ -40,12 +44,14 @@ pub(super) async fn metrics(
         Some(token) => bearer(&request).is_some_and(|given| crate::auth::same_secret(&given, token)),
         None => {
             let local = |address: String| address.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback());
-            !request.headers().contains_key("x-forwarded-for")
+            let forwarded = ["forwarded", "x-forwarded-for", "via"];
+            !forwarded.iter().any(|name| request.headers().contains_key(*name))
                 && source(&request, Door::Internal).address.is_some_and(local)
         }
     };
     if !may {
         return HttpResponse::Unauthorized()
+            .insert_header((WWW_AUTHENTICATE, "Bearer realm=\"countersign\""))
             .content_type(ContentType::plaintext())
             .body("unauthenticated\n");
     }

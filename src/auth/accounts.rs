@@ -1,9 +1,11 @@
 //! Accounts and keys: made, changed and ended, each change with its event.
 
+use std::sync::Arc;
+
 use super::{Auth, TokenKind, password};
 use crate::{
     audit::{self, Actor, Entry, Source, What},
-    db::{Conn, QueryResult, Timestamp},
+    db::{Conn, QueryResult, Timestamp, is_duplicate},
     error::{Code, Denial, Result},
     store::{
         agents::{self, Agent},
@@ -261,17 +263,22 @@ impl Auth {
     async fn change<T, F>(&self, work: F) -> Result<T>
     where
         T: Send + 'static,
-        F: Fn(&mut Conn, Timestamp) -> QueryResult<Result<(T, Entry), Denial>> + Send + 'static,
+        F: Fn(&mut Conn, Timestamp) -> QueryResult<Result<(T, Entry), Denial>> + Send + Sync + 'static,
     {
         let (clock, event) = (self.clock.clone(), new_id());
-        let changed = self.db.write(move |conn| {
+        let change = Arc::new(move |conn: &mut Conn| {
             let now = clock.now(conn)?;
             match work(conn, now)? {
                 Ok((value, entry)) => audit::record(conn, &event, now, &entry).map(|()| Ok(value)),
                 Err(denial) => Ok(Err(denial)),
             }
         });
-        Ok(changed.await??)
+        let first = Arc::clone(&change);
+        match self.db.write(move |conn| first(conn)).await {
+            // Somebody took the name in between; a second look finds it taken.
+            Err(error) if is_duplicate(&error) => Ok(self.db.write(move |conn| change(conn)).await??),
+            changed => Ok(changed??),
+        }
     }
 }
 

@@ -15,9 +15,10 @@ use ipnet::IpNet;
 
 use super::{Auth, Visitor, secret::equal};
 use crate::{
-    audit::{Door, Source},
+    audit::{Door, Source, What},
     error::{Code, Denial, Error},
     store::people::Role,
+    workflow::Means,
 };
 
 /// The cookie that holds a session.
@@ -144,11 +145,37 @@ async fn admit(
     match judge(access, &mut request).await {
         Ok(()) => next.call(request).await.map(ServiceResponse::map_into_boxed_body),
         Err(error) => {
-            let response = refuse(request.request(), error.into_denial());
+            let denial = error.into_denial();
+            let denial = record(&request, &denial).await.err().map_or(denial, Error::into_denial);
+            let response = refuse(request.request(), denial);
             Ok(request.into_response(response))
         }
     }
 }
+
+/// A person whose role does not reach for what they tried leaves an event, before they are told.
+async fn record(request: &ServiceRequest, denial: &Denial) -> Result<(), Error> {
+    let Some(visitor) = request.extensions().get::<TurnedAway>().map(|turned| turned.0.clone()) else {
+        return Ok(());
+    };
+    let what = match request.path().rsplit('/').next() {
+        Some("approve") => What::Approval,
+        Some("reject") => What::Rejection,
+        Some("pause") => What::Pause,
+        Some("resume") => What::Resume,
+        _ => return Ok(()),
+    };
+    let door = if matches!(visitor.means, Means::Token(_)) {
+        Door::Rest
+    } else {
+        Door::Browser
+    };
+    let auth = request.app_data::<web::Data<Auth>>().expect("the app has its Auth").clone();
+    auth.turned_away(&visitor, what, denial.code, &source(request.request(), door)).await
+}
+
+/// A visitor whose role does not allow what they tried.
+struct TurnedAway(Visitor);
 
 async fn judge(access: Access, request: &mut ServiceRequest) -> Result<(), Error> {
     if request.uri().to_string().contains("%00") {
@@ -169,7 +196,7 @@ async fn judge(access: Access, request: &mut ServiceRequest) -> Result<(), Error
             let cookie =
                 request.cookie(SESSION_COOKIE).map(|cookie| cookie.value().to_owned()).unwrap_or_default();
             let visitor = auth.session(&cookie).await?;
-            permit(&visitor, permission)?;
+            permit(request, &visitor, permission)?;
             if request.method() == Method::POST {
                 let expected = auth.form_token(&visitor.means);
                 check_form(request, Some(&expected)).await?;
@@ -183,16 +210,19 @@ async fn judge(access: Access, request: &mut ServiceRequest) -> Result<(), Error
                 return Err(Denial::new(Code::Unauthenticated, sentence).into());
             };
             let visitor = auth.api_token(&token).await?;
-            permit(&visitor, permission)?;
+            permit(request, &visitor, permission)?;
             request.extensions_mut().insert(visitor);
             Ok(())
         }
     }
 }
 
-fn permit(visitor: &Visitor, permission: Permission) -> Result<(), Error> {
+fn permit(request: &ServiceRequest, visitor: &Visitor, permission: Permission) -> Result<(), Error> {
     if visitor.person.role.may(permission) {
         return Ok(());
+    }
+    if request.method() == Method::POST {
+        request.extensions_mut().insert(TurnedAway(visitor.clone()));
     }
     Err(Denial::new(Code::Forbidden, "Your role does not allow this. An owner can change it.").into())
 }

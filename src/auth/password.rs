@@ -20,6 +20,11 @@ static NOBODY: LazyLock<String> = LazyLock::new(|| hash_now(&generate()).unwrap_
 /// The longest, in bytes: more only costs time.
 pub const MAX_BYTES: usize = 256;
 
+/// Makes ready what the first sign-in would otherwise wait for.
+pub async fn warm_up() {
+    let _ = tokio::task::spawn_blocking(|| LazyLock::force(&NOBODY).len()).await;
+}
+
 /// A password nobody has to think of.
 pub fn generate() -> String {
     digits(20)
@@ -56,9 +61,12 @@ async fn bounded<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -
         }
         .into());
     };
-    let done = tokio::task::spawn_blocking(work).await.map_err(|panic| Error::Internal(Box::new(panic)));
-    drop(permit);
-    done
+    // The permit goes with the work: a client that hangs up does not end a hash under way.
+    let work = move || {
+        let _permit = permit;
+        work()
+    };
+    tokio::task::spawn_blocking(work).await.map_err(|panic| Error::Internal(Box::new(panic)))
 }
 
 fn hash_now(password: &str) -> Result<String> {

@@ -20,6 +20,8 @@ pub enum Conn {
 pub(super) enum Mode {
     Read,
     Write,
+    /// A write that may wait and work as long as it takes.
+    Migrate,
 }
 
 /// A write takes SQLite's write lock at once: a transaction that upgrades later fails without waiting.
@@ -51,7 +53,7 @@ impl Conn {
 
     pub(super) fn begin(&mut self, mode: Mode) -> QueryResult<()> {
         match (self, mode) {
-            (Self::Sqlite(conn), Mode::Write) => {
+            (Self::Sqlite(conn), Mode::Write | Mode::Migrate) => {
                 AnsiTransactionManager::begin_transaction_sql(conn, SQLITE_WRITE)
             }
             (Self::Sqlite(conn), Mode::Read) => {
@@ -59,6 +61,9 @@ impl Conn {
             }
             (Self::Postgres(conn), Mode::Write) => {
                 AnsiTransactionManager::begin_transaction_sql(conn, POSTGRES_WRITE)
+            }
+            (Self::Postgres(conn), Mode::Migrate) => {
+                AnsiTransactionManager::begin_transaction_sql(conn, "BEGIN ISOLATION LEVEL READ COMMITTED")
             }
             (Self::Postgres(conn), Mode::Read) => {
                 AnsiTransactionManager::begin_transaction_sql(conn, POSTGRES_READ)

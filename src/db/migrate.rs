@@ -3,16 +3,19 @@
 use std::collections::BTreeSet;
 
 use diesel::{
-    RunQueryDsl,
+    QueryableByName, RunQueryDsl,
     connection::TransactionManager,
-    migration::{Migration, MigrationSource, MigrationVersion},
+    migration::{Migration, MigrationSource},
+    pg::Pg,
     result::Error as QueryError,
     sql_query,
+    sql_types::Text,
+    sqlite::Sqlite,
 };
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 
 use super::{
-    Conn,
+    Conn, QueryResult,
     conn::{Manager, Mode},
 };
 use crate::error::{Error, Result};
@@ -25,7 +28,7 @@ const LOCK: &str = "SELECT pg_advisory_xact_lock(7146224815212)";
 
 /// Applies what is pending, all of it or nothing.
 pub(super) fn up(conn: &mut Conn) -> Result<()> {
-    conn.begin(Mode::Write)?;
+    conn.begin(Mode::Migrate)?;
     let outcome = locked_up(conn);
     match outcome {
         Ok(()) => Ok(Manager::commit_transaction(conn)?),
@@ -46,8 +49,12 @@ pub enum Schema {
 
 /// Looks at the schema, and refuses one that is newer than this binary.
 pub(super) fn schema(conn: &mut Conn) -> Result<Schema> {
-    // Before the first migration there is no table to look at.
-    let Ok((known, applied)) = versions(conn) else { return Ok(Schema::Behind) };
+    let applied = match conn.transact(Mode::Read, &applied) {
+        Ok(applied) => applied,
+        Err(error) if is_missing_table(&error) => return Ok(Schema::Behind),
+        Err(error) => return Err(error.into()),
+    };
+    let known = known(conn)?;
     refuse_newer(&known, &applied)?;
     Ok(if known == applied { Schema::Current } else { Schema::Behind })
 }
@@ -68,8 +75,8 @@ fn locked_up(conn: &mut Conn) -> Result<()> {
             run(conn, POSTGRES)?;
         }
     }
-    let (known, applied) = versions(conn)?;
-    refuse_newer(&known, &applied)
+    let applied = applied(conn)?;
+    refuse_newer(&known(conn)?, &applied)
 }
 
 fn run<C, DB>(conn: &mut C, source: EmbeddedMigrations) -> Result<()>
@@ -83,24 +90,37 @@ where
 
 type Versions = BTreeSet<String>;
 
-fn versions(conn: &mut Conn) -> Result<(Versions, Versions)> {
-    fn of<C, DB>(conn: &mut C, source: &EmbeddedMigrations) -> Result<(Versions, Versions)>
+fn known(conn: &Conn) -> Result<Versions> {
+    fn of<DB: diesel::backend::Backend>(source: &EmbeddedMigrations) -> Result<Versions>
     where
-        DB: diesel::backend::Backend,
-        C: MigrationHarness<DB>,
         EmbeddedMigrations: MigrationSource<DB>,
     {
         let known: Vec<Box<dyn Migration<DB>>> = source.migrations().map_err(unboxed)?;
-        let applied: Vec<MigrationVersion<'static>> = conn.applied_migrations().map_err(unboxed)?;
-        Ok((
-            known.iter().map(|migration| migration.name().version().to_string()).collect(),
-            applied.iter().map(ToString::to_string).collect(),
-        ))
+        Ok(known.iter().map(|migration| migration.name().version().to_string()).collect())
     }
     match conn {
-        Conn::Sqlite(conn) => of(conn, &SQLITE),
-        Conn::Postgres(conn) => of(conn, &POSTGRES),
+        Conn::Sqlite(_) => of::<Sqlite>(&SQLITE),
+        Conn::Postgres(_) => of::<Pg>(&POSTGRES),
     }
+}
+
+#[derive(QueryableByName)]
+struct Applied {
+    #[diesel(sql_type = Text)]
+    version: String,
+}
+
+/// Only looks: diesel's own function for this makes the table when it is missing.
+fn applied(conn: &mut Conn) -> QueryResult<Versions> {
+    let rows: Vec<Applied> = sql_query("SELECT version FROM __diesel_schema_migrations").load(conn)?;
+    Ok(rows.into_iter().map(|row| row.version).collect())
+}
+
+/// Before the first migration there is no table to look at.
+fn is_missing_table(error: &QueryError) -> bool {
+    let QueryError::DatabaseError(_, info) = error else { return false };
+    let message = info.message();
+    message.contains("no such table") || message.contains("does not exist")
 }
 
 fn refuse_newer(known: &Versions, applied: &Versions) -> Result<()> {

@@ -97,8 +97,9 @@ pub(super) fn is_lost_connection(cause: &(dyn std::error::Error + Send + Sync + 
     LOST.iter().any(|words| message.contains(words))
 }
 
-/// Whether a row of that id is there already.
-pub(super) fn is_duplicate(cause: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
+/// Whether a row of that id or name is there already.
+pub fn is_duplicate(error: &Error) -> bool {
+    let Error::Internal(cause) = error else { return false };
     let error = cause.downcast_ref::<QueryError>();
     matches!(error, Some(QueryError::DatabaseError(DatabaseErrorKind::UniqueViolation, _)))
 }

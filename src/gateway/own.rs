@@ -14,7 +14,7 @@ use crate::{
     kinds::{JsonObject, Shape, schema::object_schema},
     store::{
         actions::{self, Filter, Status},
-        read_id,
+        agents, read_id,
     },
     workflow::{ActionView, no_such_action},
 };
@@ -173,6 +173,10 @@ impl Gateway {
             let Some(action) = actions::find(conn, &id)?.filter(|action| action.agent_id == agent_id) else {
                 return Ok(None);
             };
+            // A key that was revoked during a wait is told no more.
+            if agents::find(conn, &agent_id)?.is_none_or(|agent| agent.revoked_at.is_some()) {
+                return Ok(None);
+            }
             let now = gate.clock.now(conn)?;
             let left = (action.expires_at - now).to_std().unwrap_or_default();
             gate.view(conn, &action, now, None).map(|view| Some((view, left)))

@@ -112,8 +112,8 @@ impl Toolbox {
 
 /// `request_` + kind.
 fn request_name(spec: &KindSpec) -> &'static str {
-    // Once per kind and process.
-    String::leak(format!("request_{}", spec.name))
+    // Once per kind and gateway, of which a process has one.
+    String::leak(spec.tool())
 }
 
 /// The kind's own arguments, and those of every request.

@@ -216,6 +216,35 @@ pub fn past_due(conn: &mut Conn, now: Timestamp, limit: i64) -> QueryResult<Vec<
         .load(conn)
 }
 
+/// Other writes than `action`'s on the same records that are open or were executed after `since`, newest first.
+pub fn close_on_same_records(
+    conn: &mut Conn,
+    action: &Action,
+    now: Timestamp,
+    since: Timestamp,
+    limit: i64,
+) -> QueryResult<Vec<Action>> {
+    let subjects = action_subjects::table
+        .filter(action_subjects::action_id.eq(&action.id))
+        .select(action_subjects::subject)
+        .load::<String>(conn)?;
+    let on_them = action_subjects::table
+        .filter(action_subjects::subject.eq_any(subjects))
+        .select(action_subjects::action_id);
+    let open = actions::status
+        .eq(Status::Pending)
+        .and(actions::expires_at.gt(now))
+        .or(actions::status.eq_any([Status::Executing, Status::Indeterminate]));
+    let executed = actions::status.eq(Status::Executed).and(actions::decided_at.gt(since));
+    actions::table
+        .filter(actions::id.eq_any(on_them).and(actions::fingerprint.ne(&action.fingerprint)))
+        .filter(open.or(executed.assume_not_null()))
+        .order(actions::id.desc())
+        .limit(limit)
+        .select(Action::as_select())
+        .load(conn)
+}
+
 /// Other actions on the records of `id`, newest first.
 pub fn on_same_records(conn: &mut Conn, id: &str, limit: i64) -> QueryResult<Vec<Action>> {
     let subjects = action_subjects::table

@@ -82,10 +82,11 @@ pub fn count(conn: &mut Conn, filter: &Filter) -> QueryResult<i64> {
     matching(filter).count().get_result(conn)
 }
 
-/// What happened to one action, oldest first.
+/// What happened to one action, oldest first, without the reads of its status.
 pub fn of_action(conn: &mut Conn, action_id: &str, limit: i64) -> QueryResult<Vec<Event>> {
     audit_events::table
         .filter(audit_events::action_id.eq(action_id))
+        .filter(audit_events::category.ne("tools").or(audit_events::outcome.ne_all(["ok", "client_gone"])))
         .order(audit_events::seq.asc())
         .limit(limit)
         .select(Event::as_select())

@@ -141,5 +141,4 @@ diesel::table! {
 }
 
 diesel::joinable!(action_subjects -> actions (action_id));
-diesel::joinable!(actions -> agents (agent_id));
-diesel::allow_tables_to_appear_in_same_query!(actions, action_subjects, agents, people);
+diesel::allow_tables_to_appear_in_same_query!(actions, action_subjects);

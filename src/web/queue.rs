@@ -95,7 +95,7 @@ pub async fn page(site: Site, visitor: Visitor, choice: Query<Choice>) -> Result
 }
 
 impl Desk {
-    /// The page of one action, with the queue beside it. `shape` may say more on it.
+    /// The page of one action, with the queue beside it.
     pub async fn at(site: &Site, visitor: &Visitor, choice: &Choice, id: &str) -> Result<Self> {
         let shell = Shell::load(site, visitor, Place::Waiting).await?;
         let waiting = site.gate.waiting(None).await?;

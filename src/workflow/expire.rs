@@ -1,6 +1,6 @@
 //! Expiry. Whoever meets a pending action past its due time ends it; the sweeper only hurries.
 
-use super::Gate;
+use super::{Gate, decide::about};
 use crate::{
     audit::{self, Actor, Entry, Source, What},
     db::{Conn, QueryResult, Timestamp},
@@ -18,11 +18,8 @@ const BATCH: i64 = 100;
 pub(super) fn expire(conn: &mut Conn, action: Action, now: Timestamp, event_id: &str) -> QueryResult<Action> {
     let ending = Ending::undecided(Status::Expired, now);
     if actions::end(conn, &action.id, &ending)? == 1 {
-        let entry = Entry::new(What::Expiry, Actor::System, &Source::INTERNAL, Status::Expired.as_str())
-            .action(&action.id)
-            .with("kind", action.kind.as_str())
-            .with("digest", action.digest.as_str());
-        audit::record(conn, event_id, now, &entry)?;
+        let entry = Entry::new(What::Expiry, Actor::System, &Source::INTERNAL, Status::Expired.as_str());
+        audit::record(conn, event_id, now, &about(entry, &action))?;
     }
     Ok(Action {
         status: Status::Expired,

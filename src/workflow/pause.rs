@@ -98,6 +98,9 @@ impl Gate {
             PauseTarget::Agent(id) => agents::find(conn, id)?.is_some(),
         };
         if !known {
+            let now = self.clock.now(conn)?;
+            let what = if on { What::Pause } else { What::Resume };
+            audit::record(conn, event_id, now, &Entry::denied(what, actor, source, Code::NotFound))?;
             return Ok(Err(Denial::new(Code::NotFound, "There is no such kind or agent to pause.")));
         }
         let now = self.clock.now(conn)?;

@@ -61,8 +61,10 @@ pub struct Detail {
     pub related: Vec<Related>,
     /// The latest equal request that was executed or rejected, and when.
     pub repeats: Option<(Related, Timestamp)>,
-    /// Every other action on the same records.
+    /// The latest other actions on the same records.
     pub earlier: Vec<Related>,
+    /// The attempt before this one, if it ended without effect.
+    pub without_effect: Option<String>,
     /// What happened so far, oldest first.
     pub happenings: Vec<Happening>,
 }
@@ -93,6 +95,15 @@ pub struct Happening {
 }
 
 impl Gate {
+    /// Other actions on the action's records that are open, or were executed after `since`: equal writes first, all of
+    /// them, so that no flood of others hides one.
+    fn close(conn: &mut Conn, action: &Action, now: Timestamp, since: Timestamp) -> QueryResult<Vec<Action>> {
+        let mut close = actions::equal_and_close(conn, action, now, since)?;
+        let others = actions::close_on_same_records(conn, action, now, since, BESIDE)?;
+        close.extend(others);
+        Ok(close)
+    }
+
     /// What waits for a decision, the most urgent first.
     pub async fn waiting(&self, kind: Option<String>) -> Result<Vec<Waiting>> {
         let gate = self.clone();
@@ -155,10 +166,10 @@ impl Gate {
         let window = kind.map_or(TimeDelta::zero(), |kind| self.policy.retry_windows.delta_of(kind.spec()));
         let repeated = actions::equal_and_decided(conn, &action)?;
         let repeats = related(conn, &action, repeated.as_slice(), now)?.pop();
-        let others = actions::on_same_records(conn, &action.id, BESIDE)?;
-        let earlier = related(conn, &action, &others, now)?;
-        let close = |other: &&Action| is_close(other, now, window);
-        let related = related(conn, &action, &others.iter().filter(close).cloned().collect::<Vec<_>>(), now)?;
+        let latest = actions::on_same_records(conn, &action.id, BESIDE)?;
+        let earlier = related(conn, &action, &latest, now)?;
+        let close = Self::close(conn, &action, now, now - window)?;
+        let related = related(conn, &action, &close, now)?;
         Ok(Detail {
             view: self.view(conn, &action, now, None)?,
             status,
@@ -179,18 +190,21 @@ impl Gate {
             related,
             repeats: repeats.zip(repeated.and_then(|repeated| repeated.decided_at)),
             earlier,
+            without_effect: without_effect(conn, &action, now)?,
             happenings: happenings(conn, &action.id)?,
             action,
         })
     }
 }
 
-fn is_close(other: &Action, now: Timestamp, window: TimeDelta) -> bool {
-    match other.status_at(now) {
-        Status::Pending | Status::Executing | Status::Indeterminate => true,
-        Status::Executed => other.decided_at.is_some_and(|at| now - at < window),
-        _ => false,
-    }
+/// The attempt before this one, if nothing came of it.
+fn without_effect(conn: &mut Conn, action: &Action, now: Timestamp) -> QueryResult<Option<String>> {
+    let Some(id) = &action.previous_action_id else { return Ok(None) };
+    let previous = actions::find(conn, id)?;
+    let nothing = [Status::Failed, Status::Expired, Status::Withdrawn];
+    Ok(previous
+        .filter(|previous| nothing.contains(&previous.status_at(now)))
+        .map(|previous| previous.id))
 }
 
 fn named(conn: &mut Conn, page: Vec<Action>, now: Timestamp) -> QueryResult<Vec<Waiting>> {

@@ -41,6 +41,13 @@ pub struct Request {
     pub idempotency_key: Option<String>,
 }
 
+/// What a request came to, and the time by which that was judged.
+struct Asked {
+    action: Action,
+    disposition: Disposition,
+    now: Timestamp,
+}
+
 /// The ids a request may need, made before its transaction's first try.
 struct Ids {
     action: String,
@@ -62,10 +69,13 @@ impl Gate {
         let work = move |conn: &mut Conn| {
             let asked = gate.ask(conn, &request, &ids)?;
             let actor = Actor::Agent(request.agent_id.clone());
-            let tool = format!("request_{}", request.kind.spec().name);
-            let now = gate.clock.now(conn)?;
+            let tool = request.kind.spec().tool();
             match asked {
-                Ok((action, disposition)) => {
+                Ok(Asked {
+                    action,
+                    disposition,
+                    now,
+                }) => {
                     let outcome = match disposition {
                         Disposition::New => Status::Pending.as_str(),
                         repeated => repeated.as_str(),
@@ -77,6 +87,7 @@ impl Gate {
                     gate.view(conn, &action, now, Some(disposition)).map(Ok)
                 }
                 Err(denial) => {
+                    let now = gate.clock.now(conn)?;
                     let entry =
                         Entry::denied(What::ToolCall, actor, &request.source, denial.code).with("tool", tool);
                     let entry =
@@ -99,12 +110,7 @@ impl Gate {
         self.db.write_once(&event, work, recall).await?.map_err(Error::from)
     }
 
-    fn ask(
-        &self,
-        conn: &mut Conn,
-        request: &Request,
-        ids: &Ids,
-    ) -> QueryResult<Result<(Action, Disposition), Denial>> {
+    fn ask(&self, conn: &mut Conn, request: &Request, ids: &Ids) -> QueryResult<Result<Asked, Denial>> {
         let spec = request.kind.spec();
         let params = match request.kind.resolve(conn, &request.arguments)? {
             Ok(params) => params,
@@ -130,11 +136,19 @@ impl Gate {
         }
         let window = self.policy.retry_windows.delta_of(spec);
         match (course(current.as_ref(), request.idempotency_key.is_some(), window, now), current) {
-            (Course::Answer(Disposition::Joined), Some(action)) => Ok(Ok((action, Disposition::Joined))),
+            (Course::Answer(Disposition::Joined), Some(action)) => Ok(Ok(Asked {
+                action,
+                disposition: Disposition::Joined,
+                now,
+            })),
             (Course::Answer(disposition), Some(action)) => {
                 Ok(match paused(conn, spec.name, &request.agent_id)? {
                     Some(denial) => Err(denial),
-                    None => Ok((action, disposition)),
+                    None => Ok(Asked {
+                        action,
+                        disposition,
+                        now,
+                    }),
                 })
             }
             (_, previous) => self.open(conn, request, ids, &slot, &params, previous.map(|action| action.id)),
@@ -150,7 +164,7 @@ impl Gate {
         slot: &Slot,
         params: &str,
         previous_action_id: Option<String>,
-    ) -> QueryResult<Result<(Action, Disposition), Denial>> {
+    ) -> QueryResult<Result<Asked, Denial>> {
         let spec = request.kind.spec();
         if let Some(denial) = paused(conn, spec.name, &request.agent_id)? {
             return refuse(conn, slot, denial);
@@ -176,7 +190,11 @@ impl Gate {
         actions::insert(conn, &action)?;
         subjects::insert(conn, &action.id, &case.versions())?;
         slots::point(conn, slot, &action.id, action.attempt)?;
-        Ok(Ok((action, Disposition::New)))
+        Ok(Ok(Asked {
+            action,
+            disposition: Disposition::New,
+            now,
+        }))
     }
 
     #[expect(clippy::too_many_arguments, reason = "everything an action is made of, named once")]

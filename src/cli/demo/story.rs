@@ -211,6 +211,7 @@ impl<'a> Story<'a> {
             digest: seen.action.digest,
             subject_versions: Some(seen.versions),
             note: note.map(ToOwned::to_owned),
+            acknowledge: Vec::new(),
         };
         self.app.gate.approve(&self.approver, id, approval).await
     }

@@ -69,6 +69,3 @@ diesel::table! {
         moved_at -> Timestamp,
     }
 }
-
-diesel::joinable!(order_lines -> orders (order_id));
-diesel::allow_tables_to_appear_in_same_query!(orders, order_lines);

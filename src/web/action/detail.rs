@@ -176,7 +176,7 @@ impl Shown {
             requested_params: (action.requested_params != action.effective_params)
                 .then(|| action.requested_params.clone()),
             digest: action.digest.clone(),
-            previous: action.previous_action_id.clone(),
+            previous: detail.without_effect.clone(),
             decide,
             next: None,
             leads_on: just_decided,
