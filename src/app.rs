@@ -123,6 +123,7 @@ pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output
     let sweeper = tokio::spawn(app.clone().sweep_for_ever());
     let watcher = tokio::spawn(app.gate.clone().watch_for_ever());
     warm_up().await;
+    let waiters = app.gate.waiters.clone();
     let listener_error = |error: std::io::Error| Error::Setup(format!("The server can't listen: {error}"));
     let server = HttpServer::new(move || application(&app))
         .listen(listener)
@@ -140,6 +141,7 @@ pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output
     };
     sweeper.abort();
     watcher.abort();
+    waiters.stop();
     let ended = match ended {
         Some(ended) => ended,
         None => {

@@ -19,6 +19,7 @@ pub struct Metrics {
     http_requests: IntCounterVec,
     queue_depth: IntGauge,
     oldest_pending_seconds: IntGauge,
+    database_up: IntGauge,
     writes_under_way: IntGauge,
 }
 
@@ -36,6 +37,10 @@ impl Default for Metrics {
             "countersign_oldest_pending_seconds",
             "Age of the oldest waiting action, in seconds.",
         );
+        let up = IntGauge::new(
+            "countersign_database_up",
+            "1 if the queue could be read just now; else its figures are the last ones known.",
+        );
         let writes = IntGauge::new(
             "countersign_writes_under_way",
             "Write transactions of this process that run or wait for the database.",
@@ -48,14 +53,16 @@ impl Default for Metrics {
                 .expect("valid metric"),
             queue_depth: depth.expect("valid metric"),
             oldest_pending_seconds: oldest.expect("valid metric"),
+            database_up: up.expect("valid metric"),
             writes_under_way: writes.expect("valid metric"),
         };
-        let all: [Box<dyn prometheus::core::Collector>; 6] = [
+        let all: [Box<dyn prometheus::core::Collector>; 7] = [
             Box::new(metrics.tool_seconds.clone()),
             Box::new(metrics.decisions.clone()),
             Box::new(metrics.http_requests.clone()),
             Box::new(metrics.queue_depth.clone()),
             Box::new(metrics.oldest_pending_seconds.clone()),
+            Box::new(metrics.database_up.clone()),
             Box::new(metrics.writes_under_way.clone()),
         ];
         for collector in all {
@@ -81,19 +88,20 @@ impl Metrics {
         self.http_requests.with_label_values(&[method, route, &status.to_string()]).inc();
     }
 
-    /// Everything in the text format, the queue as the database has it now.
+    /// Everything in the text format, the queue as the database has it now, or had it when it could last be reached.
     pub async fn render(&self, gate: &Gate) -> Result<String> {
         let clock = gate.clock.clone();
-        let (depth, age) = gate
-            .db
-            .read(move |conn| {
-                let now = clock.now(conn)?;
-                let (depth, oldest) = actions::queue_depth(conn, now)?;
-                Ok((depth, oldest.map_or(0, |oldest| (now - oldest).num_seconds())))
-            })
-            .await?;
-        self.queue_depth.set(depth);
-        self.oldest_pending_seconds.set(age);
+        let queue = gate.db.read(move |conn| {
+            let now = clock.now(conn)?;
+            let (depth, oldest) = actions::queue_depth(conn, now)?;
+            Ok((depth, oldest.map_or(0, |oldest| (now - oldest).num_seconds())))
+        });
+        let queue = queue.await;
+        self.database_up.set(i64::from(queue.is_ok()));
+        if let Ok((depth, age)) = queue {
+            self.queue_depth.set(depth);
+            self.oldest_pending_seconds.set(age);
+        }
         self.writes_under_way.set(i64::try_from(gate.db.writes_under_way()).unwrap_or(i64::MAX));
         TextEncoder::new()
             .encode_to_string(&self.registry.gather())

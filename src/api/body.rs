@@ -2,12 +2,13 @@
 
 use std::sync::LazyLock;
 
-use actix_web::{HttpMessage, HttpRequest, web};
+use actix_web::{HttpMessage, HttpRequest, error::PayloadError, web};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::Problem;
 use crate::{
+    auth::guard::BODY_TIME,
     error::{Code, Denial},
     http,
     kinds::{JsonObject, Shape},
@@ -27,7 +28,8 @@ pub async fn read<T: DeserializeOwned>(
         let denial = invalid("The body must be JSON: send it with content-type: application/json.");
         return Err(Problem::with_status(http::WRONG_TYPE, denial));
     }
-    let bytes = match payload.to_bytes_limited(MAX_BYTES).await {
+    let arrived = tokio::time::timeout(BODY_TIME, payload.to_bytes_limited(MAX_BYTES));
+    let bytes = match arrived.await.unwrap_or(Ok(Err(PayloadError::Incomplete(None).into()))) {
         Ok(Ok(bytes)) => bytes,
         Ok(Err(_)) => return Err(invalid("The body did not arrive whole.").into()),
         Err(_) => {

@@ -1,6 +1,6 @@
 //! The guard before every route: what the table of routes says is enforced here, before a handler runs.
 
-use std::rc::Rc;
+use std::{rc::Rc, time::Duration};
 
 use actix_web::{
     FromRequest, HttpMessage, HttpRequest, HttpResponse,
@@ -133,6 +133,9 @@ fn get() -> actix_web::Route {
 /// The networks whose `X-Forwarded-For` counts, as app data.
 pub struct Proxies(pub Vec<IpNet>);
 
+/// How long a client may take to send what it has begun.
+pub const BODY_TIME: Duration = Duration::from_secs(20);
+
 /// The largest form, in bytes.
 const FORM_BYTES: usize = 64 * 1024;
 
@@ -230,10 +233,12 @@ fn permit(request: &ServiceRequest, visitor: &Visitor, permission: Permission) -
 /// Refuses a form that did not come from one of our own pages, and hands its body on.
 async fn check_form(request: &mut ServiceRequest, expected: Option<&str>) -> Result<(), Error> {
     let mut taken = request.take_payload();
-    let body = web::Bytes::from_request(request.request(), &mut taken).await;
-    let body = body.ok().filter(|body| body.len() <= FORM_BYTES);
+    let body = tokio::time::timeout(BODY_TIME, web::Bytes::from_request(request.request(), &mut taken)).await;
+    let body = body.ok().and_then(Result::ok).filter(|body| body.len() <= FORM_BYTES);
     let Some(body) = body else {
-        return Err(Denial::new(Code::InvalidParams, "The form is too large.").into());
+        return Err(
+            Denial::new(Code::InvalidParams, "The form is too large, or did not arrive whole.").into()
+        );
     };
     // No field may hold one, and not every database can be asked about it.
     if url::form_urlencoded::parse(&body).any(|(_, value)| value.contains('\0')) {

@@ -141,7 +141,9 @@ impl r2d2::ManageConnection for Manager {
     fn connect(&self) -> Result<Conn, r2d2::Error> {
         let conn = match &self.0 {
             DatabaseUrl::Sqlite(path) => sqlite(&path.to_string_lossy()).map(Conn::Sqlite),
-            DatabaseUrl::Postgres(url) => PgConnection::establish(url).map(Conn::Postgres),
+            DatabaseUrl::Postgres(url) => {
+                PgConnection::establish(url).map(Conn::Postgres).map_err(|error| without(url, error))
+            }
         };
         conn.map_err(r2d2::Error::ConnectionError)
     }
@@ -156,6 +158,16 @@ impl r2d2::ManageConnection for Manager {
     fn has_broken(&self, conn: &mut Conn) -> bool {
         std::thread::panicking()
             || <Conn as Connection>::TransactionManager::is_broken_transaction_manager(conn)
+    }
+}
+
+/// libpq quotes a URL that it can't read, password and all.
+fn without(url: &str, error: ConnectionError) -> ConnectionError {
+    match error {
+        ConnectionError::BadConnection(message) | ConnectionError::InvalidConnectionUrl(message) => {
+            ConnectionError::BadConnection(message.replace(url, "DATABASE_URL"))
+        }
+        other => other,
     }
 }
 

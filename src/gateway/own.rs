@@ -158,6 +158,7 @@ impl Gateway {
                 () = decided => {}
                 () = tokio::time::sleep_until(deadline.min(expiry)) => {}
                 () = caller.gone.cancelled() => break (view, "client_gone"),
+                () = self.gate.waiters.stopped() => break (view, "ok"),
             }
         };
         let actor = Actor::Agent(caller.agent_id.clone());

@@ -129,7 +129,8 @@ fn unacknowledged(
 }
 
 fn related_actions(ids: Vec<String>) -> Denial {
-    let message = "The same write was asked for by another request that is open, or was executed just before. To approve                    this one as well, acknowledge the other.";
+    let message = "Another request for the same write is open, or was executed just before. To approve this one as well, \
+                   acknowledge the other.";
     Denial {
         related: ids,
         ..Denial::new(Code::RelatedActions, message)

@@ -9,6 +9,7 @@ use std::{
 };
 
 use tokio::sync::{Notify, futures::OwnedNotified};
+use tokio_util::sync::CancellationToken;
 
 use super::Gate;
 use crate::store::actions;
@@ -26,6 +27,7 @@ pub struct Waiters(Arc<Inner>);
 struct Inner {
     waited_for: Mutex<HashMap<String, Waited>>,
     anybody: Notify,
+    stopping: CancellationToken,
 }
 
 /// One action and those who wait for it.
@@ -63,6 +65,16 @@ impl Waiters {
         if let Some(waited) = self.waited_for().get(action_id) {
             waited.decided.notify_waiters();
         }
+    }
+
+    /// Ends every wait, now and from now on: the process is about to stop.
+    pub fn stop(&self) {
+        self.0.stopping.cancel();
+    }
+
+    /// Resolves when the process is about to stop.
+    pub async fn stopped(&self) {
+        self.0.stopping.cancelled().await;
     }
 
     fn ids(&self) -> Vec<String> {

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Mount, held::Held, plain};
 use crate::{
     audit::{Door, Source},
-    auth::guard::bearer,
+    auth::guard::{BODY_TIME, bearer},
     error::{Code, Denial, Error as Trouble},
     gateway::{Caller, error_body},
     mcp::LARGEST_MESSAGE,
@@ -82,7 +82,11 @@ async fn message(request: &mut ServiceRequest) -> Result<Message, (StatusCode, R
     let refuse = |status, why: &str| (status, Refusal::new(None, INVALID_REQUEST, why));
     let mut body = BytesMut::new();
     let mut payload = request.take_payload();
-    while let Some(chunk) = payload.next().await {
+    let deadline = tokio::time::Instant::now() + BODY_TIME;
+    while let Some(chunk) = tokio::time::timeout_at(deadline, payload.next())
+        .await
+        .map_err(|_| refuse(StatusCode::REQUEST_TIMEOUT, "The message did not arrive in time."))?
+    {
         let chunk = chunk
             .map_err(|_| refuse(StatusCode::BAD_REQUEST, "The message could not be read to its end."))?;
         if body.len() + chunk.len() > LARGEST_MESSAGE {

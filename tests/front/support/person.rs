@@ -72,7 +72,7 @@ impl Person {
         seen
     }
 
-    /// Approves what was seen before, however long ago.
+    /// Approves what was seen before, however long ago, and acknowledges the equal requests that were seen beside it.
     pub async fn approve_as_seen(&self, seen: &Value) -> Reply {
         self.try_to_approve(seen).await.unwrap()
     }
@@ -83,6 +83,12 @@ impl Person {
         if let Some(versions) = seen.get("subject_versions") {
             decision["subject_versions"] = versions.clone();
         }
+        let equal = seen["related"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter(|other| other["same_write"] == true);
+        decision["acknowledge"] = equal.map(|other| other["action_id"].clone()).collect();
         let url = format!("{}/actions/{}/approve", self.api, id(seen));
         self.try_send(self.http.post(url).json(&decision)).await
     }
