@@ -37,7 +37,7 @@ pub struct Denial {
     /// The decision that came first, with [`Code::AlreadyDecided`].
     pub winner: Option<Box<Winner>>,
     /// The ids to acknowledge, with [`Code::RelatedActions`].
-    pub related: Vec<String>,
+    pub related: Box<[String]>,
 }
 
 /// Who and what decided an action before the caller could.
@@ -126,7 +126,7 @@ impl Denial {
             rule: None,
             retry_after_seconds: None,
             winner: None,
-            related: Vec::new(),
+            related: Box::default(),
         }
     }
 

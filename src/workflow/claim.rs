@@ -132,7 +132,7 @@ fn related_actions(ids: Vec<String>) -> Denial {
     let message = "Another request for the same write is open, or was executed just before. To approve this one as well, \
                    acknowledge the other.";
     Denial {
-        related: ids,
+        related: ids.into(),
         ..Denial::new(Code::RelatedActions, message)
     }
 }
