@@ -140,9 +140,12 @@ impl Db {
         tracing::warn!(%lost, "a connection was lost; looking whether its transaction was committed");
         for _ in 0..TRIES {
             let (work, recall, event_id) = (Arc::clone(&work), Arc::clone(&recall), event_id.clone());
-            let again = self.write(move |conn| match was_committed(conn, &event_id)? {
-                true => recall(conn),
-                false => work(conn).map(Some),
+            let again = self.write(move |conn| {
+                if was_committed(conn, &event_id)? {
+                    recall(conn)
+                } else {
+                    work(conn).map(Some)
+                }
             });
             match again.await {
                 // The first try was still on its way to its commit, and has arrived by now.

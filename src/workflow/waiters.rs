@@ -120,7 +120,7 @@ impl Gate {
                 match self.db.read(move |conn| actions::decided_among(conn, &chunk)).await {
                     Ok(decided) => decided.iter().for_each(|id| self.waiters.wake(id)),
                     Err(error) => {
-                        tracing::debug!(%error, "decisions of other processes will be looked for again")
+                        tracing::debug!(%error, "decisions of other processes will be looked for again");
                     }
                 }
             }

@@ -21,7 +21,7 @@ const SKUS: [&str; 2] = ["SKU-1", "SKU-2"];
 /// What a request may be refused with, whatever the history.
 const REFUSALS: &[&str] = &["rule_refused", "paused", "idempotency_key_reused", "scope_missing"];
 /// What a decision may be refused with.
-const OBJECTIONS: &[&str] = &["already_decided", "paused", "subject_changed"];
+const OBJECTIONS: &[&str] = &["already_decided", "paused", "related_actions", "subject_changed"];
 
 pub struct World {
     app: Arc<TestApp>,

@@ -75,8 +75,8 @@ async fn lock_out(app: &TestApp, place: &str, lock: impl Fn(&mut Rival)) {
         assert_eq!(app.rival().everything(), before);
 
         for (number, window) in windows.iter().enumerate() {
-            assert_eq!(call(number).await.ok()["disposition"], "new");
             assert_eq!(window.approve_as_seen(&seen[number]).await.ok()["status"], "executed");
+            assert_eq!(call(number).await.ok()["disposition"], "new");
         }
         books.balance();
     })
