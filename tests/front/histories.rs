@@ -11,7 +11,7 @@ use crate::support::{Backend, TestApp, backends};
 use world::World;
 
 const HISTORIES: usize = 1_000;
-const STEPS: u64 = 24;
+const STEPS: u64 = 18;
 /// A shop with more in it makes looking through all of it slow.
 const HISTORIES_PER_SHOP: usize = 50;
 

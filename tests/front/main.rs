@@ -30,7 +30,6 @@ mod adversarial;
 mod api;
 mod append_only;
 mod audit_export;
-mod away;
 mod cli;
 mod contract;
 mod corpus;

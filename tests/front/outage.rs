@@ -4,9 +4,13 @@ use std::time::{Duration, Instant};
 
 use countersign::store::people::Role;
 use reqwest::StatusCode;
-use serde_json::{Value, json};
+use serde_json::json;
 
+use crate::support::app::Server;
+use crate::support::cable::Cable;
 use crate::support::run::{Fixture, run};
+use crate::support::settings::figure;
+use crate::support::shop::refund;
 use crate::support::{Backend, TestApp};
 
 #[test]
@@ -15,7 +19,7 @@ fn nothing_is_done_while_the_database_is_away_and_all_goes_on_when_it_is_back() 
         let app = TestApp::set_up(*backend).await;
         app.order("#1001", 90_000).await;
         let approver = app.person(Role::Approver).await;
-        let asked = app.agent.call("request_refund", refund(100)).await.ok();
+        let asked = app.agent.call("request_refund", refund("#1001", 100)).await.ok();
         let seen = approver.action(asked["action_id"].as_str().unwrap()).await;
         let before = app.rows().await;
 
@@ -23,10 +27,10 @@ fn nothing_is_done_while_the_database_is_away_and_all_goes_on_when_it_is_back() 
         let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
         let (read, write, list, approval, ready) = tokio::join!(
             app.agent.call("get_order", json!({ "order_id": "1001" })),
-            app.agent.call("request_refund", refund(200)),
+            app.agent.call("request_refund", refund("#1001", 200)),
             app.agent.post(list.to_string()),
             approver.approve_as_seen(&seen),
-            status(&app, "/readyz"),
+            status(&app.url, "/readyz"),
         );
         for answer in [read, write] {
             assert_eq!(answer.code(), "unavailable");
@@ -38,32 +42,83 @@ fn nothing_is_done_while_the_database_is_away_and_all_goes_on_when_it_is_back() 
         assert_eq!((approval.status, approval.code()), (StatusCode::SERVICE_UNAVAILABLE, "unavailable"));
         keeps_quiet(&approval.body.to_string());
         assert_eq!(ready, StatusCode::SERVICE_UNAVAILABLE);
-        assert_eq!(status(&app, "/healthz").await, StatusCode::OK, "the process is alive");
+        assert_eq!(status(&app.url, "/healthz").await, StatusCode::OK, "the process is alive");
 
         app.database.let_in(true);
-        let begun = Instant::now();
-        while status(&app, "/readyz").await != StatusCode::OK {
-            assert!(begun.elapsed() < Duration::from_secs(10), "it does not recover");
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        until_ready(&app.url).await;
         assert_eq!(app.grown_since(&before).await, [], "nothing was done");
-        let again = app.agent.call("request_refund", refund(200)).await.ok();
+        let again = app.agent.call("request_refund", refund("#1001", 200)).await.ok();
         assert_eq!(again["disposition"], "new");
         assert_eq!(approver.approve_as_seen(&seen).await.ok()["status"], "executed");
         app.tear_down().await;
     });
 }
 
-async fn status(app: &TestApp, path: &str) -> StatusCode {
-    reqwest::get(format!("{}{path}", app.url)).await.unwrap().status()
+#[test]
+fn a_server_whose_cable_is_pulled_recovers_by_itself() {
+    run(Backend::Postgres, async |backend: &Backend| {
+        let database = backend.fresh_database();
+        let mut cable = Cable::to(&database).await;
+        let app = TestApp::through(&cable, database).await;
+        let (person, books) = (app.person(Role::Approver).await, app.books());
+        let session = app.session(person).await;
+        app.order("#1001", 90_000).await;
+        let action = app.ask("request_refund", refund("#1001", 100)).await;
+        let seen = person.action(&action).await;
+        let before = app.rival().everything();
+
+        cable.pull().await;
+        let request = app.agent.calling("request_refund", &refund("#1001", 200));
+        let (answer, reply, page, ready) = tokio::join!(
+            request,
+            person.approving(&seen),
+            session.approving(&seen),
+            status(&app.url, "/readyz")
+        );
+        assert_eq!((answer.code(), reply.code()), ("unavailable", "unavailable"));
+        assert_eq!((page.status, ready), (StatusCode::SERVICE_UNAVAILABLE, StatusCode::SERVICE_UNAVAILABLE));
+        assert_eq!(app.rival().everything(), before);
+
+        cable.plug_in().await;
+        figure(&format!("a pulled cable, plugged in: ready after {:.1?}", until_ready(&app.url).await));
+        assert_eq!(person.approve_as_seen(&seen).await.ok()["status"], "executed");
+        app.ask("request_refund", refund("#1001", 200)).await;
+        books.balance();
+        app.tear_down().await;
+    });
+}
+
+#[test]
+fn a_server_starts_without_its_database() {
+    run(Backend::Postgres, async |backend: &Backend| {
+        let database = backend.fresh_database();
+        let mut cable = Cable::to(&database).await;
+        cable.pull().await;
+        let server = Server::through(&cable, &database);
+        assert_eq!(status(&server.url, "/readyz").await, StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(status(&server.url, "/healthz").await, StatusCode::OK);
+        cable.plug_in().await;
+        until_ready(&server.url).await;
+        server.stop().await;
+    });
+}
+
+async fn status(url: &str, path: &str) -> StatusCode {
+    reqwest::get(format!("{url}{path}")).await.unwrap().status()
+}
+
+/// Waits until the server is ready, and answers how long that took.
+async fn until_ready(url: &str) -> Duration {
+    let begun = Instant::now();
+    while status(url, "/readyz").await != StatusCode::OK {
+        assert!(begun.elapsed() < Duration::from_secs(15), "it does not recover");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    begun.elapsed()
 }
 
 fn keeps_quiet(text: &str) {
     for word in ["FATAL", "connection", "postgres", "socket", "server closed"] {
         assert!(!text.contains(word), "{word}: {text}");
     }
-}
-
-fn refund(amount: i64) -> Value {
-    json!({ "order_id": "1001", "amount_minor": amount, "currency": "INR", "reason": "Arrived broken" })
 }
