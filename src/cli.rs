@@ -10,6 +10,7 @@ mod mcp;
 mod migrate;
 mod pause;
 mod person;
+mod prune;
 mod seed;
 mod serve;
 
@@ -40,6 +41,7 @@ enum Command {
     Person(person::Person),
     #[command(subcommand)]
     Agent(agent::Agent),
+    Prune(prune::Prune),
     Pause(pause::Pause),
     Resume(pause::Resume),
     Connect(connect::Connect),
@@ -71,6 +73,7 @@ impl Cli {
             Command::Seed(seed) => seed.run().await,
             Command::Person(person) => person.run().await,
             Command::Agent(agent) => agent.run().await,
+            Command::Prune(prune) => prune.run().await,
             Command::Pause(pause) => pause.run().await,
             Command::Resume(resume) => resume.run().await,
             Command::Connect(connect) => connect.run(),

@@ -75,7 +75,12 @@ impl TestApp {
 
     /// Another server on the same database, as a second process would be. Its clock is its own.
     pub fn another_server(&self) -> Server {
-        Server::start(&self.database, |_| {}, App::build)
+        self.another_server_with(|_| {})
+    }
+
+    /// The same with settings of its own.
+    pub fn another_server_with(&self, configure: impl FnOnce(&mut Config)) -> Server {
+        Server::start(&self.database, configure, App::build)
     }
 
     /// The first person of that role, `owner@example.com` and so on.

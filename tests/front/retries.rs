@@ -1,0 +1,115 @@
+//! What keeps a retry, a second agent and a second process from doing a thing twice.
+
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use countersign::config::Rate;
+use countersign::error::Error;
+use countersign::store::people::Role;
+use serde_json::{Value, json};
+
+use crate::support::{Agent, Backend, TestApp, backends};
+
+const WRITING: [&str; 2] = ["orders:read", "orders:write"];
+
+fn refund(amount: i64) -> Value {
+    json!({ "order_id": "#1001", "amount_minor": amount, "currency": "INR", "reason": "Broken" })
+}
+
+fn id(answer: &Value) -> &str {
+    answer["action_id"].as_str().unwrap()
+}
+
+backends!(two_agents_one_write);
+async fn two_agents_one_write(app: &TestApp) {
+    app.order("#1001", 50_000).await;
+    let other = app.add_agent("other", &WRITING).await;
+    let (first, second) = (
+        app.agent.call("request_refund", refund(100)).await.ok(),
+        other.call("request_refund", refund(100)).await.ok(),
+    );
+    assert_ne!(id(&first), id(&second));
+    assert_eq!(second["disposition"], "new", "no hint that the other exists: {second}");
+
+    let approver = app.person(Role::Approver).await;
+    for asked in [&first, &second] {
+        let seen = approver.action(id(asked)).await;
+        let blind = json!({ "digest": seen["digest"] });
+        let reply = approver.post(&format!("/actions/{}/approve", id(asked)), blind).await;
+        assert_eq!((reply.status.as_u16(), reply.code()), (409, "related_actions"));
+    }
+    assert_eq!(app.order_now("#1001").await.refunded_minor, 0);
+
+    assert_eq!(approver.approve(id(&first)).await.ok()["status"], "executed");
+    assert_eq!(approver.approve(id(&second)).await.ok()["status"], "executed");
+    assert_eq!(app.order_now("#1001").await.refunded_minor, 200);
+}
+
+backends!(one_budget_for_two_servers);
+async fn one_budget_for_two_servers(backend: &Backend) {
+    let slow: Rate = "1/h:4".parse().unwrap();
+    let app = TestApp::with(*backend, |config| config.write_rate = slow).await;
+    app.order("#1001", 50_000).await;
+    let second = app.another_server_with(|config| config.write_rate = slow);
+    let there = Agent {
+        endpoint: format!("{}/mcp", second.url),
+        ..app.agent.clone()
+    };
+
+    for amount in 1..=2 {
+        app.agent.call("request_refund", refund(amount)).await.ok();
+        there.call("request_refund", refund(10 + amount)).await.ok();
+    }
+    for agent in [&app.agent, &there] {
+        let refused = agent.call("request_refund", refund(99)).await;
+        assert_eq!(refused.code(), "rate_limited");
+        assert!(refused.body["error"]["retry_after_seconds"].as_u64().unwrap() > 1);
+        assert_eq!(
+            agent.call("request_refund", refund(1)).await.ok()["disposition"],
+            "joined",
+            "a join takes no token"
+        );
+    }
+}
+
+backends!(a_decision_wakes_who_waits);
+async fn a_decision_wakes_who_waits(app: &TestApp) {
+    app.order("#1001", 50_000).await;
+    let asked = app.agent.call("request_refund", refund(100)).await.ok();
+    let second = app.another_server();
+    let there = Agent {
+        endpoint: format!("{}/mcp", second.url),
+        ..app.agent.clone()
+    };
+    let wait = json!({ "action_id": id(&asked), "wait_seconds": 50 });
+    let waiting = [app.agent.calling("get_action_status", &wait), there.calling("get_action_status", &wait)];
+    let waiting = waiting.map(tokio::spawn);
+
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    app.person(Role::Approver).await.approve(id(&asked)).await.ok();
+    for answer in waiting {
+        assert_eq!(answer.await.unwrap().ok()["status"], "executed");
+    }
+}
+
+backends!(what_is_pruned_still_answers);
+async fn what_is_pruned_still_answers(app: &TestApp) {
+    app.order("#1001", 50_000).await;
+    let mut arguments = refund(100);
+    arguments["idempotency_key"] = json!("refund of the first of May");
+    let asked = app.agent.call("request_refund", arguments.clone()).await.ok();
+    app.person(Role::Approver).await.approve(id(&asked)).await.ok();
+
+    let too_close = app.inner.gate.prune(TimeDelta::hours(24)).await;
+    assert!(matches!(too_close, Err(Error::Setup(_))), "{too_close:?}");
+    assert_eq!(app.inner.gate.prune(TimeDelta::days(30)).await.unwrap(), 0);
+    app.inner.clock.shift(TimeDelta::days(31));
+    assert_eq!(app.inner.gate.prune(TimeDelta::days(30)).await.unwrap(), 1);
+
+    let again = app.agent.call("request_refund", arguments.clone()).await.ok();
+    assert_eq!((id(&again), &again["disposition"]), (id(&asked), &json!("replayed")));
+    arguments["amount_minor"] = json!(101);
+    let reused = app.agent.call("request_refund", arguments).await;
+    assert_eq!(reused.code(), "idempotency_key_reused");
+    assert_eq!(app.order_now("#1001").await.refunded_minor, 100);
+}
