@@ -128,7 +128,17 @@ impl Config {
     pub fn open_secret(&self) -> Result<Secret> {
         match (&self.secret, self.database_url.file()) {
             (Some(secret), _) => Secret::new(secret),
-            (None, Some(path)) => Secret::beside(&secret_path(path)),
+            (None, Some(path)) => {
+                let secret = secret_path(path);
+                if !secret.exists() && path.metadata().is_ok_and(|database| database.len() > 0) {
+                    tracing::warn!(
+                        "{} is missing and is made anew: keys, tokens and sessions of before no longer work. If there was \
+                         one, put it back.",
+                        secret.display()
+                    );
+                }
+                Secret::beside(&secret)
+            }
             (None, None) => Err(Error::Setup(
                 "COUNTERSIGN_SECRET is missing. On Postgres every process needs the same one; make it with \
                  `openssl rand -hex 32`."

@@ -17,7 +17,7 @@ fn columns(backend: &str) -> BTreeMap<String, Vec<String>> {
         for line in fs::read_to_string(migration).unwrap().lines() {
             let words: Vec<_> = line.split_whitespace().collect();
             match words.as_slice() {
-                ["CREATE", "TABLE", name, ..] => table = (*name).to_owned(),
+                ["CREATE", "TABLE", name, ..] => (*name).clone_into(&mut table),
                 ["ALTER", "TABLE", name, "ADD", "COLUMN", column, ..] => {
                     tables.entry((*name).to_owned()).or_default().push((*column).to_owned());
                 }
