@@ -97,6 +97,19 @@ fn code(c: char) -> String {
     format!("U+{:04X}", u32::from(c))
 }
 
+/// A number with its thousands set apart: "1,204,331".
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,6 +3,7 @@
 //! Every transition is one transaction that locks in the order slot → action → person, session, agent → records, reads
 //! the database's clock after the lock, and commits the change together with its event.
 
+mod about;
 mod claim;
 mod decide;
 mod decider;

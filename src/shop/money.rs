@@ -2,6 +2,8 @@
 
 use iso_currency::Currency;
 
+use crate::text::grouped;
+
 /// An amount for reading: "INR 17,758.28", "JPY 1,200", "BHD 1.500". An unknown currency shows minor units.
 pub fn text(minor: i64, currency: &str) -> String {
     let exponent = exponent(currency).unwrap_or(0);
@@ -32,18 +34,6 @@ pub fn parse(text: &str, currency: &str) -> Option<i64> {
     }
     let fraction = &fraction[..fraction.len().min(exponent)];
     format!("{whole}{fraction:0<exponent$}").parse().ok()
-}
-
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]

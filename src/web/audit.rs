@@ -24,7 +24,7 @@ use crate::{
     auth::Visitor,
     db::Timestamp,
     store::{actions, agents, events, people},
-    text::filters,
+    text::{filters, grouped},
     workflow::Gate,
 };
 use told::Row;
@@ -99,7 +99,7 @@ pub async fn page(site: Site, visitor: Visitor, choice: Query<Choice>) -> Result
     };
     Ok(Page {
         shell,
-        total: grouped(total),
+        total: grouped(total.unsigned_abs()),
         periods: choice.periods(),
         groups: choice.groups(),
         actors: names.map(|name| Pick::new(name, name, &choice.actor)).collect(),
@@ -186,18 +186,6 @@ fn label(category: &str) -> String {
         first.make_ascii_uppercase();
     }
     label
-}
-
-fn grouped(number: i64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The transaction around a person's decision: lock, read the clock, let the step judge, end the action, write the event.
 
-use super::{Gate, decider::Decider, expire::lock_current};
+use super::{Gate, about::about, decider::Decider, expire::lock_current};
 use crate::{
     audit::{self, Entry, What},
     db::{Conn, QueryError, QueryResult, Timestamp},
@@ -87,15 +87,6 @@ impl Gate {
         self.waiters.wake(&woken);
         Ok(decided?)
     }
-}
-
-/// What every event of an action says of it.
-pub(super) fn about(entry: Entry, action: &Action) -> Entry {
-    entry
-        .action(&action.id)
-        .with("kind", action.kind.as_str())
-        .with("digest", action.digest.as_str())
-        .with("figure", action.figure.as_str())
 }
 
 /// The guarded update that takes a locked action out of `pending`.

@@ -1,6 +1,6 @@
 //! Expiry. Whoever meets a pending action past its due time ends it; the sweeper only hurries.
 
-use super::{Gate, decide::about};
+use super::{Gate, about::about};
 use crate::{
     audit::{self, Actor, Entry, Source, What},
     db::{Conn, QueryResult, Timestamp},

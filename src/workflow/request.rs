@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{
     Gate,
-    decide::about,
+    about::about,
     expire::lock_current,
     pause::paused,
     slot::{Course, course},

@@ -1,11 +1,6 @@
 //! The agent takes its request back.
 
-use super::{
-    Gate,
-    decide::{about, end},
-    expire::lock_current,
-    view::ActionView,
-};
+use super::{Gate, about::about, decide::end, expire::lock_current, view::ActionView};
 use crate::{
     audit::{self, Actor, Entry, Source, What},
     error::{Code, Denial, Result},
