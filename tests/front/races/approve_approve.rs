@@ -21,7 +21,12 @@ async fn approvals_at_once_refund_once(app: &TestApp) {
     repeat("approve × approve", app.database.backend, ROUNDS, async |round| {
         let order = app.order(&format!("#{round}"), 50_000).await.name;
         let action = app.ask("request_refund", refund(&order, 12_000)).await;
-        let seen = one.action(&action).await;
+        // Without the versions, nothing but the claim is in the way of a second refund.
+        let seen = if round % 2 == 0 {
+            one.action(&action).await
+        } else {
+            one.action_alone(&action).await
+        };
 
         let replies = race(windows.iter().map(|window| window.approving(&seen))).await;
 

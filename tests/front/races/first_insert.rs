@@ -1,8 +1,11 @@
 //! The same key from two processes, for the first time: one action; the loser joins it.
 
+use std::time::{Duration, Instant};
+
 use serde_json::Value;
 
 use super::{CONTENDERS, ROUNDS};
+use crate::support::app::Server;
 use crate::support::held::GatedApp;
 use crate::support::races::{race, repeat};
 use crate::support::shop::{id, refund};
@@ -54,9 +57,7 @@ async fn the_second_server_waits_for_the_first(GatedApp { app, gate }: &GatedApp
         let first = tokio::spawn(app.agent.calling("request_refund", &arguments));
         gate.until_reached().await;
         let second = tokio::spawn(there.calling("request_refund", &arguments));
-        while other_server.app.db.writes_under_way() == 0 {
-            tokio::task::yield_now().await;
-        }
+        until_writing(&other_server).await;
         gate.open();
 
         let (first, second) = (first.await.unwrap().ok(), second.await.unwrap().ok());
@@ -67,4 +68,13 @@ async fn the_second_server_waits_for_the_first(GatedApp { app, gate }: &GatedApp
     .await;
     drop(there);
     other_server.stop().await;
+}
+
+/// Waits until a write of the server is under way.
+async fn until_writing(server: &Server) {
+    let patience = Instant::now() + Duration::from_secs(10);
+    while server.app.db.writes_under_way() == 0 {
+        assert!(Instant::now() < patience, "the call does not arrive");
+        tokio::task::yield_now().await;
+    }
 }
