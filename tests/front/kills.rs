@@ -2,6 +2,7 @@
 //! whoever was not answered finds out by asking again.
 
 mod forced;
+mod known;
 mod load;
 mod site;
 
@@ -11,7 +12,7 @@ use crate::support::races::repeat;
 use crate::support::random::{Random, seed};
 use crate::support::settings::figure;
 use crate::support::{Backend, backends};
-use load::Tally;
+use known::Tally;
 use site::Site;
 
 const KILLS: usize = 200;

@@ -39,7 +39,8 @@ fn a_deadlock_is_tried_again() {
             };
             race([write(&orders[0], &orders[1]), write(&orders[1], &orders[0])]).await;
 
-            assert_eq!(tries.load(Ordering::SeqCst), 3, "one of them runs twice");
+            // Whoever lost may come back before the other has gone on, and lose once more.
+            assert!(tries.load(Ordering::SeqCst) > 2, "one of them runs again");
             for order in &orders {
                 assert_eq!(app.order_now(order).await.version, 3);
             }

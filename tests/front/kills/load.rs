@@ -1,18 +1,16 @@
 //! Agents and approvers who go on until the server is gone, and write down what they were told.
 
-use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::task::JoinHandle;
 
+use super::known::{Known, Stored};
 use crate::support::person::Reply;
-use crate::support::rival::Rival;
 use crate::support::shop::{adjustment, cancellation, id, refund, with_key};
-use crate::support::{Agent, Database, Person, http};
+use crate::support::{Agent, Person, http};
 
 const AGENTS: usize = 8;
 const APPROVERS: usize = 4;
@@ -28,30 +26,6 @@ pub struct Load {
     tasks: Vec<JoinHandle<Known>>,
     is_over: Arc<AtomicBool>,
     number: usize,
-}
-
-/// What callers sent, and what they were told; nothing where the server went away first.
-#[derive(Default)]
-pub struct Known {
-    number: usize,
-    requests: Vec<(&'static str, Value, Option<Value>)>,
-    approvals: Vec<(Value, Option<Reply>)>,
-    withdrawals: Vec<Value>,
-}
-
-/// What became of all calls.
-#[derive(Default)]
-pub struct Tally {
-    requests: Counts,
-    approvals: Counts,
-}
-
-#[derive(Default)]
-struct Counts {
-    answered: usize,
-    /// Committed, although the server went away before it could say so.
-    stood: usize,
-    cut_off: usize,
 }
 
 impl Callers {
@@ -76,9 +50,10 @@ impl Callers {
     /// Sets everybody to work on the order `#NUMBER`.
     pub fn load(&self, number: usize) -> Load {
         let (waiting, is_over) = (Arc::default(), Arc::default());
-        let agents = self.agents.iter().enumerate().map(|(caller, agent)| {
-            tokio::spawn(ask(agent.clone(), format!("{number}.{caller}"), number, Arc::clone(&waiting)))
-        });
+        let agents =
+            self.agents.iter().enumerate().map(|(caller, agent)| {
+                tokio::spawn(ask(agent.clone(), number, caller, Arc::clone(&waiting)))
+            });
         let approvers = self
             .approvers
             .iter()
@@ -140,16 +115,18 @@ impl Load {
     }
 }
 
-/// An agent that asks for one write after the other, and takes every seventh back.
-async fn ask(agent: Agent, name: String, number: usize, waiting: Arc<Mutex<Vec<String>>>) -> Known {
+/// An agent that asks for one write after the other, and takes every seventh back. No two writes of a round are alike but
+/// the cancellations: an approver can acknowledge only so many equal requests.
+async fn ask(agent: Agent, number: usize, caller: usize, waiting: Arc<Mutex<Vec<String>>>) -> Known {
     let (mut known, order) = (Known::default(), format!("#{number}"));
     for count in 0.. {
+        let own = count * AGENTS + caller;
         let (tool, arguments) = match count % 5 {
             4 => ("request_order_cancellation", cancellation(&order)),
-            3 => ("request_stock_adjustment", adjustment("SKU-1", if count % 2 == 0 { 1 } else { -1 })),
-            _ => ("request_refund", refund(&order, 1 + count)),
+            3 => ("request_stock_adjustment", adjustment("SKU-1", 1 + (number * 97 + own) % 1_000)),
+            _ => ("request_refund", refund(&order, 1 + own)),
         };
-        let arguments = with_key(arguments, format!("{name}.{count}"));
+        let arguments = with_key(arguments, format!("{number}.{caller}.{count}"));
         match agent.try_call(tool, arguments.clone()).await {
             Ok(answer) if answer.is_error => {
                 assert_eq!((answer.code(), tool), ("rule_refused", "request_order_cancellation"));
@@ -207,95 +184,4 @@ async fn approve(person: Person, waiting: Arc<Mutex<Vec<String>>>, is_over: Arc<
 /// An equal request came in between the look and the approval.
 fn is_asked_once_more(reply: &Reply) -> bool {
     reply.body["code"] == "related_actions"
-}
-
-/// The actions of one round as the database has them: by idempotency key, the id and the status.
-pub struct Stored(BTreeMap<String, (String, String)>);
-
-impl Stored {
-    fn read(database: &Database, number: usize) -> Self {
-        let rows = Rival::on(database).texts(&format!(
-            "SELECT slot_key || ' ' || id || ' ' || status AS t FROM actions WHERE slot_key LIKE 'e:{number}.%'"
-        ));
-        let parts = rows.iter().map(|row| row.splitn(3, ' ').map(str::to_owned).collect::<Vec<_>>());
-        Self(parts.map(|row| (row[0].clone(), (row[1].clone(), row[2].clone()))).collect())
-    }
-
-    fn of(&self, arguments: &Value) -> Option<&(String, String)> {
-        self.0.get(&format!("e:{}", arguments["idempotency_key"].as_str().unwrap()))
-    }
-
-    fn status(&self, action: &str) -> &str {
-        &self
-            .0
-            .values()
-            .find(|(id, _)| id == action)
-            .unwrap_or_else(|| panic!("{action} is lost"))
-            .1
-    }
-}
-
-impl Known {
-    /// Whoever was answered keeps what they were told. Whoever was not may have been done or not.
-    pub fn still_holds(&self, database: &Database, tally: &mut Tally) -> Stored {
-        let stored = Stored::read(database, self.number);
-        for (_, arguments, answer) in &self.requests {
-            let found = stored.of(arguments);
-            if let Some(answer) = answer {
-                assert_eq!(found.map(|(action, _)| action.as_str()), Some(id(answer)));
-            }
-            tally.requests.add(answer.is_some(), found.is_some());
-        }
-        for (seen, reply) in &self.approvals {
-            let status = stored.status(id(seen));
-            match reply {
-                Some(reply) if reply.status == 200 => assert_eq!(reply.body["status"], status),
-                Some(reply) => assert_eq!(
-                    (reply.code(), &reply.body["winner"]["status"]),
-                    ("already_decided", &status.into())
-                ),
-                None => {}
-            }
-            tally.approvals.add(reply.is_some(), status != "pending");
-        }
-        for told in &self.withdrawals {
-            assert_eq!(told["status"], stored.status(id(told)));
-        }
-        stored
-    }
-}
-
-impl Tally {
-    /// How many calls were committed without an answer.
-    pub fn stood(&self) -> usize {
-        self.requests.stood + self.approvals.stood
-    }
-}
-
-impl Counts {
-    fn add(&mut self, is_answered: bool, is_stored: bool) {
-        let counter = match (is_answered, is_stored) {
-            (true, _) => &mut self.answered,
-            (false, true) => &mut self.stood,
-            (false, false) => &mut self.cut_off,
-        };
-        *counter += 1;
-    }
-}
-
-impl fmt::Display for Tally {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "requests: {}; approvals: {}", self.requests, self.approvals)
-    }
-}
-
-impl fmt::Display for Counts {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            answered,
-            stood,
-            cut_off,
-        } = self;
-        write!(f, "{answered} answered, {stood} committed without an answer, {cut_off} cut off before")
-    }
 }

@@ -52,7 +52,8 @@ const VIOLATIONS: &[(&str, &str)] = &[
         "an action without exactly one event of its decision",
         "SELECT id AS t FROM actions a WHERE
          (SELECT COUNT(*) FROM audit_events e
-          WHERE e.action_id = a.id AND e.category = 'decisions' AND NOT e.denied AND e.outcome = a.status) <>
+          WHERE e.action_id = a.id AND e.event IN ('approval', 'rejection', 'expiry')
+          AND NOT e.denied AND e.outcome = a.status) <>
          CASE WHEN status IN ('executed', 'failed', 'rejected', 'expired') THEN 1 ELSE 0 END",
     ),
     (

@@ -19,7 +19,8 @@ pub fn cancellation(order: &str) -> Value {
 }
 
 /// The arguments of a stock adjustment's request.
-pub fn adjustment(sku: &str, delta: i64) -> Value {
+pub fn adjustment(sku: &str, delta: impl TryInto<i64, Error: Debug>) -> Value {
+    let delta: i64 = delta.try_into().unwrap();
     json!({ "sku": sku, "delta": delta, "reason": "Counted" })
 }
 
