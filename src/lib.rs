@@ -8,7 +8,7 @@
 //! - [`api`]: REST, the door for people's programs
 //! - [`shop`]: orders and stock: what the gate stands in front of, and the gate knows nothing of
 //! - [`web`]: the dashboard for people
-//! - [`config`], [`metrics`]: the settings, and what a process measures
+//! - [`config`], [`metrics`], [`query`]: the settings, what a process measures, and what an address asks for
 //! - [`gateway`]: the one door for agents behind all transports: scopes, limits, tools
 //! - [`auth`]: who is there
 //! - [`workflow`]: request, join, claim, reject, withdraw, expire
@@ -32,6 +32,7 @@ pub mod http;
 pub mod kinds;
 pub mod mcp;
 pub mod metrics;
+pub mod query;
 pub mod shop;
 pub mod store;
 pub mod strict;

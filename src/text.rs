@@ -70,6 +70,11 @@ pub fn is_blank(text: &str) -> bool {
         .all(|(c, found)| c.is_whitespace() || found == Some(Suspicion::Unseen))
 }
 
+/// A name that a stranger made up, for a sentence: short and without anything invisible.
+pub fn quoted(name: &str) -> String {
+    format!("`{}`", name.chars().take(60).flat_map(char::escape_debug).collect::<String>())
+}
+
 fn html(text: &str, line_break: &str) -> String {
     let mut html = String::with_capacity(text.len() + 16);
     html.push_str("<bdi>");

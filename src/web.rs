@@ -6,6 +6,7 @@
 pub mod account;
 pub mod action;
 pub mod agents;
+pub mod asked;
 pub mod assets;
 pub mod audit;
 pub mod history;

@@ -27,7 +27,7 @@ use chrono::TimeDelta;
 
 pub use claim::Approval;
 pub use decider::{Decider, Means};
-pub use list::{Listed, Page, Wanted};
+pub use list::{Listed, Page, Rows, Wanted};
 pub use pause::PauseTarget;
 pub use queue::{Detail, Happening, Related, Waiting};
 pub use reject::Rejection;

@@ -11,7 +11,7 @@ const ROOMS: &[&[&str]] = &[
     // The doors and the shop know nothing of each other, except that the shop's pages wear the dashboard's frame.
     &["mcp", "api", "shop"],
     &["web"],
-    &["metrics", "config"],
+    &["metrics", "config", "query"],
     &["gateway"],
     &["auth"],
     &["workflow"],

@@ -10,7 +10,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::{
     Problem,
     openapi::StatusName,
-    query::{self, Query, path_id},
+    query::{self, path_id},
 };
 use crate::{
     kinds::Change,
@@ -70,7 +70,7 @@ pub struct ActionDetail {
     security(("api_token" = []))
 )]
 pub async fn list(request: HttpRequest, gate: web::Data<Gate>) -> Result<HttpResponse, Problem> {
-    let mut query = Query::of::<ListQuery>(&request)?;
+    let mut query = query::of::<ListQuery>(&request)?;
     let wanted = Wanted {
         status: query.parsed::<Status>("status")?,
         kind: query.text("kind"),

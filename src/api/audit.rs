@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
-use super::{Problem, actions::ok, openapi::CategoryName, query::Query};
+use super::{Problem, actions::ok, openapi::CategoryName, query};
 use crate::{
     audit::log::{self, Logged, Moment, Wanted},
     workflow::Gate,
@@ -71,7 +71,7 @@ pub struct LogEvent {
     security(("api_token" = []))
 )]
 pub async fn list(request: HttpRequest, gate: web::Data<Gate>) -> Result<HttpResponse, Problem> {
-    let mut query = Query::of::<LogQuery>(&request)?;
+    let mut query = query::of::<LogQuery>(&request)?;
     let wanted = Wanted {
         since: query.parsed::<Moment>("since")?,
         until: query.parsed::<Moment>("until")?,

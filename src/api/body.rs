@@ -13,6 +13,7 @@ use crate::{
     http,
     kinds::{JsonObject, Shape},
     strict::{Numbers, Part, Reader},
+    text::quoted,
 };
 
 /// The largest body, in bytes.
@@ -72,11 +73,6 @@ fn object(bytes: &[u8]) -> Result<JsonObject, Denial> {
 
 fn invalid(message: impl Into<String>) -> Denial {
     Denial::new(Code::InvalidParams, message)
-}
-
-/// A name that a stranger made up, short and without anything invisible.
-pub(super) fn quoted(name: &str) -> String {
-    format!("`{}`", name.chars().take(60).flat_map(char::escape_debug).collect::<String>())
 }
 
 #[cfg(test)]

@@ -4,9 +4,10 @@ pub mod decide;
 pub mod detail;
 mod story;
 
-use actix_web::web::{Path, Query};
+use actix_web::web::Path;
 
 use super::{
+    asked::Asked,
     queue::{Choice, Desk},
     refused::Refused,
     site::Site,
@@ -18,7 +19,10 @@ pub async fn page(
     site: Site,
     visitor: Visitor,
     id: Path<String>,
-    choice: Query<Choice>,
+    Asked(choice): Asked<Choice>,
 ) -> Result<Desk, Refused> {
+    choice
+        .known(&site)
+        .map_err(|denial| Refused::from(denial).in_list(&format!("/actions/{id}")))?;
     Ok(Desk::at(&site, &visitor, &choice, &id).await?)
 }

@@ -3,13 +3,12 @@
 pub mod export;
 mod told;
 
-use actix_web::web::Query;
 use askama::Template;
 use askama_web::WebTemplate;
 use chrono::TimeDelta;
-use serde::Deserialize;
 
 use super::{
+    asked::{Asked, Question},
     history::{Chip, Pick},
     link::link,
     refused::Refused,
@@ -23,6 +22,8 @@ use crate::{
     },
     auth::Visitor,
     db::Timestamp,
+    error::{Denial, Error},
+    query::Query,
     store::{actions, agents, events, people},
     text::{filters, grouped},
     workflow::Gate,
@@ -41,19 +42,20 @@ const PERIODS: [(&str, &str, Option<i64>); 5] = [
     ("all", "All time", None),
 ];
 
-/// What is asked for; a value that means nothing counts as absent.
-#[derive(Deserialize, Default, Clone)]
-#[serde(default)]
+/// What is asked for.
+#[derive(Default, Clone)]
 pub struct Choice {
+    /// A name of [`PERIODS`].
     period: String,
     category: String,
-    denied: String,
+    /// Only what was refused, or only what was not.
+    denied: Option<bool>,
     /// A person's e-mail address or an agent's name.
     actor: String,
     /// An action's id.
     action: String,
     /// The last event of the page before.
-    before: String,
+    before: Option<i64>,
 }
 
 #[derive(Template, WebTemplate)]
@@ -75,8 +77,8 @@ pub struct Page {
 }
 
 /// The page.
-pub async fn page(site: Site, visitor: Visitor, choice: Query<Choice>) -> Result<Page, Refused> {
-    let (choice, gate) = (choice.into_inner(), Gate::clone(&site.gate));
+pub async fn page(site: Site, visitor: Visitor, Asked(choice): Asked<Choice>) -> Result<Page, Refused> {
+    let gate = Gate::clone(&site.gate);
     let shell = Shell::load(&site, &visitor, Place::Audit).await?;
     let read = site
         .gate
@@ -84,8 +86,8 @@ pub async fn page(site: Site, visitor: Visitor, choice: Query<Choice>) -> Result
         .read(move |conn| Ok((agents::all(conn)?, people::all(conn)?, gate.clock.now(conn)?)));
     let (agents, people, now) = read.await?;
     let wanted = choice.wanted(now);
-    let filter = log::filter(&site.gate.db, wanted.clone()).await?;
-    let page = log::page(&site.gate.db, wanted).await?;
+    let filter = log::filter(&site.gate.db, wanted.clone()).await.map_err(not_understood)?;
+    let page = log::page(&site.gate.db, wanted).await.map_err(not_understood)?;
     let ids: Vec<_> = page.events.iter().filter_map(|logged| logged.event.action_id.clone()).collect();
     let read = site
         .gate
@@ -108,24 +110,51 @@ pub async fn page(site: Site, visitor: Visitor, choice: Query<Choice>) -> Result
         csv: choice.address("/audit/export", &[("format", "csv")]),
         jsonl: choice.address("/audit/export", &[("format", "jsonl")]),
         older: page.next_cursor.map(|seq| choice.address("/audit", &[("before", &seq.to_string())])),
-        newest: (!choice.before.is_empty()).then(|| choice.address("/audit", &[])),
+        newest: choice.before.is_some().then(|| choice.address("/audit", &[])),
         choice,
     })
+}
+
+/// The log's refusal of a category or a person that does not exist.
+fn not_understood(error: Error) -> Refused {
+    Refused::from(error).in_list("/audit")
+}
+
+impl Question for Choice {
+    const KNOWN: &'static [&'static str] = &["period", "category", "denied", "actor", "action", "before"];
+
+    fn read(query: &mut Query) -> Result<Self, Denial> {
+        Ok(Self {
+            period: query
+                .with("period", "must be one of hour, week, month, all", period)?
+                .unwrap_or_default(),
+            category: query.text("category").unwrap_or_default(),
+            denied: query.flag("denied")?,
+            actor: query.text("actor").unwrap_or_default(),
+            action: query.id("action")?.unwrap_or_default(),
+            before: query.with("before", "must be the number of an event", |text| {
+                text.parse().ok().filter(|seq| *seq > 0)
+            })?,
+        })
+    }
+}
+
+fn period(named: &str) -> Option<String> {
+    PERIODS.iter().find(|(name, ..)| *name == named).map(|(name, ..)| (*name).to_owned())
 }
 
 impl Choice {
     /// The question to the log.
     fn wanted(&self, now: Timestamp) -> Wanted {
-        let period = |named: &str| PERIODS.iter().find(|(name, ..)| *name == named);
-        let hours = period(&self.period).or_else(|| period("")).and_then(|(.., hours)| *hours);
+        let hours = PERIODS.iter().find(|(name, ..)| *name == self.period).and_then(|(.., hours)| *hours);
         let given = |text: &String| (!text.is_empty()).then(|| text.clone());
         Wanted {
             since: hours.map(|hours| Moment(now - TimeDelta::hours(hours))),
-            category: given(&self.category).filter(|name| CATEGORIES.contains(&name.as_str())),
+            category: given(&self.category),
             actor: given(&self.actor),
             action_id: given(&self.action),
-            denied: (!self.denied.is_empty()).then_some(true),
-            cursor: self.before.parse().ok(),
+            denied: self.denied,
+            cursor: self.before,
             limit: ROWS,
             ..Wanted::default()
         }
@@ -133,10 +162,11 @@ impl Choice {
 
     /// The choice on another page: the first one, unless `more` says otherwise.
     fn address(&self, path: &str, more: &[(&str, &str)]) -> String {
+        let denied = self.denied.map_or("", |denied| if denied { "true" } else { "false" });
         let own = [
             ("period", self.period.as_str()),
             ("category", self.category.as_str()),
-            ("denied", self.denied.as_str()),
+            ("denied", denied),
             ("actor", self.actor.as_str()),
             ("action", self.action.as_str()),
         ];
@@ -169,11 +199,9 @@ impl Choice {
             on: on == name,
         };
         let denied = Chip {
-            href: self.with(|choice| {
-                choice.denied = if choice.denied.is_empty() { "1".to_owned() } else { String::new() };
-            }),
-            label: "Denied".to_owned(),
-            on: !self.denied.is_empty(),
+            href: self.with(|choice| choice.denied = choice.denied.is_none().then_some(true)),
+            label: if self.denied == Some(false) { "Not denied" } else { "Denied" }.to_owned(),
+            on: self.denied.is_some(),
         };
         std::iter::once(denied).chain(CATEGORIES.map(group)).collect()
     }
@@ -196,14 +224,14 @@ mod tests {
     fn a_choice_is_kept_from_page_to_page() {
         let choice = Choice {
             period: "week".to_owned(),
-            denied: "1".to_owned(),
-            before: "77".to_owned(),
+            denied: Some(true),
+            before: Some(77),
             ..Choice::default()
         };
-        assert_eq!(choice.address("/audit", &[("before", "5")]), "/audit?period=week&denied=1&before=5");
+        assert_eq!(choice.address("/audit", &[("before", "5")]), "/audit?period=week&denied=true&before=5");
         let hrefs: Vec<_> = choice.groups().into_iter().map(|chip| chip.href).collect();
         assert_eq!(hrefs[0], "/audit?period=week", "the chip that is on puts it off");
-        assert_eq!(hrefs[1], "/audit?period=week&category=tools&denied=1");
+        assert_eq!(hrefs[1], "/audit?period=week&category=tools&denied=true");
         let now: Timestamp = "2026-11-29T12:00:00".parse().expect("a time");
         assert_eq!(choice.wanted(now).since, Some(Moment(now - TimeDelta::days(7))));
         assert_eq!(choice.wanted(now).cursor, Some(77));

@@ -1,11 +1,10 @@
 //! `/actions`: every action, newest first.
 
-use actix_web::web::Query;
 use askama::Template;
 use askama_web::WebTemplate;
-use serde::Deserialize;
 
 use super::{
+    asked::{Asked, Question},
     link::link,
     refused::Refused,
     shell::{Place, Shell},
@@ -15,27 +14,24 @@ use super::{
 use crate::{
     auth::Visitor,
     db::Timestamp,
-    store::{
-        actions::{Filter, Status},
-        agents, people,
-    },
+    error::Denial,
+    query::Query,
+    store::{actions::Status, agents, people},
     text::filters,
-    workflow::{Gate, Waiting},
+    workflow::{Gate, Waiting, Wanted},
 };
 
 /// How many rows a page has.
 const ROWS: i64 = 50;
 
-/// What is asked for; a value that means nothing counts as absent.
-#[derive(Deserialize, Default)]
-#[serde(default)]
+/// What is asked for.
 pub struct Choice {
-    status: String,
+    status: Option<Status>,
     kind: String,
     /// By name.
     agent: String,
     /// The last action of the page before.
-    before: String,
+    before: Option<String>,
 }
 
 #[derive(Template, WebTemplate)]
@@ -45,7 +41,7 @@ pub struct Page {
     chips: Vec<Chip>,
     kinds: Vec<Pick>,
     agents: Vec<Pick>,
-    status: String,
+    status: &'static str,
     rows: Vec<Row>,
     older: Option<String>,
     /// Whether this is not the first page.
@@ -77,49 +73,70 @@ struct Row {
 }
 
 /// The page.
-pub async fn page(site: Site, visitor: Visitor, choice: Query<Choice>) -> Result<Page, Refused> {
+pub async fn page(site: Site, visitor: Visitor, Asked(choice): Asked<Choice>) -> Result<Page, Refused> {
     let shell = Shell::load(&site, &visitor, Place::History).await?;
+    let listed = site
+        .gate
+        .listed(choice.wanted())
+        .await
+        .map_err(|error| Refused::from(error).in_list("/actions"))?;
     let gate = Gate::clone(&site.gate);
     let read = site
         .gate
         .db
         .read(move |conn| Ok((agents::all(conn)?, people::all(conn)?, gate.clock.now(conn)?)));
     let (agents, people, now) = read.await?;
-    let kinds: Vec<_> = site.gate.registry.kinds().map(|kind| kind.spec()).collect();
-    let agent_id = agents.iter().find(|agent| agent.name == choice.agent).map(|agent| agent.id.clone());
-    let filter = Filter {
-        status: choice.status.parse().ok(),
-        kind: kinds.iter().find(|kind| kind.name == choice.kind).map(|kind| kind.name.to_owned()),
-        agent_id,
-        before_id: (!choice.before.is_empty()).then(|| choice.before.clone()),
-        // One more than shown tells whether there is a next page.
-        limit: ROWS + 1,
-    };
-    let mut found = site.gate.actions(filter).await?;
-    let rows = usize::try_from(ROWS).unwrap_or_default();
-    let more = found.len() > rows;
-    found.truncate(rows);
+    let kinds = site.gate.registry.kinds().map(|kind| kind.spec());
     let decider =
         |id: &String| people.iter().find(|person| person.id == *id).map(|person| person.email.as_str());
     Ok(Page {
         shell,
         chips: choice.chips(),
-        kinds: kinds.iter().map(|kind| Pick::new(kind.name, kind.title, &choice.kind)).collect(),
+        kinds: kinds.map(|kind| Pick::new(kind.name, kind.title, &choice.kind)).collect(),
         agents: agents.iter().map(|agent| Pick::new(&agent.name, &agent.name, &choice.agent)).collect(),
-        older: found.last().filter(|_| more).map(|last| choice.page(&last.action.id)),
-        newest: (!choice.before.is_empty()).then(|| choice.page("")),
-        rows: found
+        older: listed.next_cursor.map(|last| choice.page(&last)),
+        newest: choice.before.is_some().then(|| choice.page("")),
+        rows: listed
+            .rows
             .iter()
             .map(|one| Row::of(one, one.action.decided_by.as_ref().and_then(decider), now))
             .collect(),
-        status: choice.into_inner().status,
+        status: choice.status(),
     })
 }
 
+impl Question for Choice {
+    const KNOWN: &'static [&'static str] = &["status", "kind", "agent", "before"];
+
+    fn read(query: &mut Query) -> Result<Self, Denial> {
+        Ok(Self {
+            status: query.parsed("status")?,
+            kind: query.text("kind").unwrap_or_default(),
+            agent: query.text("agent").unwrap_or_default(),
+            before: query.id("before")?,
+        })
+    }
+}
+
 impl Choice {
+    fn wanted(&self) -> Wanted {
+        let given = |text: &String| (!text.is_empty()).then(|| text.clone());
+        Wanted {
+            status: self.status,
+            kind: given(&self.kind),
+            agent: given(&self.agent),
+            cursor: self.before.clone(),
+            limit: ROWS,
+        }
+    }
+
+    fn status(&self) -> &'static str {
+        self.status.map_or("", Status::as_str)
+    }
+
     fn page(&self, before: &str) -> String {
         let parameters = [
-            ("status", self.status.as_str()),
+            ("status", self.status()),
             ("kind", self.kind.as_str()),
             ("agent", self.agent.as_str()),
             ("before", before),
@@ -131,7 +148,7 @@ impl Choice {
         let chip = |value: &str, label: &str| Chip {
             href: link("/actions", &[("status", value), ("kind", &self.kind), ("agent", &self.agent)]),
             label: label.to_owned(),
-            on: self.status == value,
+            on: self.status() == value,
         };
         // Effects outside the database, and with them these two, come with a later kind.
         let told = |status: &&Status| !matches!(status, Status::Executing | Status::Indeterminate);

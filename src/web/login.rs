@@ -111,7 +111,7 @@ pub async fn enter(
         Err(error) => error.into_denial(),
     };
     if !matches!(denial.code, Code::Unauthenticated | Code::RateLimited) {
-        return actix_web::ResponseError::error_response(&Refused(denial));
+        return actix_web::ResponseError::error_response(&Refused::from(denial));
     }
     let status = refused::status(denial.code);
     let wait = denial.retry_after_seconds;

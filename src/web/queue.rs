@@ -1,12 +1,11 @@
 //! `/`: what waits for a decision, the most urgent first, and beside it the action that is looked at.
 
-use actix_web::web::Query;
 use askama::Template;
 use askama_web::WebTemplate;
-use serde::Deserialize;
 
 use super::{
     action::detail::Shown,
+    asked::{Asked, Question},
     refused::Refused,
     shell::{Place, Shell},
     site::Site,
@@ -15,16 +14,24 @@ use super::{
 use crate::{
     auth::Visitor,
     error::{Denial, Result},
-    store::actions::Filter,
+    query::Query,
     text::filters,
-    workflow::{Gate, Waiting},
+    workflow::{Gate, Waiting, Wanted},
 };
 
-#[derive(Deserialize, Default)]
+/// What of the queue is shown.
 pub struct Choice {
     /// Only this kind of action.
-    #[serde(default)]
     pub kind: String,
+}
+
+impl Question for Choice {
+    const KNOWN: &'static [&'static str] = &["kind"];
+
+    fn read(query: &mut Query) -> Result<Self, Denial> {
+        let kind = query.text("kind").unwrap_or_default();
+        Ok(Self { kind })
+    }
 }
 
 /// The queue and one action: the page on which people decide.
@@ -76,7 +83,8 @@ struct Welcome {
 }
 
 /// The queue.
-pub async fn page(site: Site, visitor: Visitor, choice: Query<Choice>) -> Result<Desk, Refused> {
+pub async fn page(site: Site, visitor: Visitor, Asked(choice): Asked<Choice>) -> Result<Desk, Refused> {
+    choice.known(&site).map_err(|denial| Refused::from(denial).in_list("/"))?;
     let shell = Shell::load(&site, &visitor, Place::Waiting).await?;
     let waiting = site.gate.waiting(None).await?;
     let first = waiting.iter().find(|one| choice.includes(one)).map(|one| one.action.id.clone());
@@ -123,6 +131,11 @@ impl Desk {
 }
 
 impl Choice {
+    /// Refuses a kind that doesn't exist.
+    pub fn known(&self, site: &Site) -> Result<(), Denial> {
+        site.gate.known_kind(Some(self.kind.as_str()).filter(|kind| !kind.is_empty()))
+    }
+
     fn includes(&self, one: &Waiting) -> bool {
         self.kind.is_empty() || one.action.kind == self.kind
     }
@@ -176,14 +189,14 @@ impl List {
 
 impl Welcome {
     async fn load(site: &Site) -> Result<Self> {
-        let any = Filter {
+        let any = Wanted {
             limit: 1,
-            ..Filter::default()
+            ..Wanted::default()
         };
         let titles: Vec<_> =
             site.gate.registry.kinds().map(|kind| kind.spec().title.to_lowercase()).collect();
         Ok(Self {
-            first: site.gate.actions(any).await?.is_empty(),
+            first: site.gate.listed(any).await?.rows.is_empty(),
             public_url: site.config.public_url().origin().ascii_serialization(),
             kinds: titles.join(", "),
         })

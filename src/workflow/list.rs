@@ -2,8 +2,13 @@
 
 use serde::Serialize;
 
-use super::{Gate, queue::agent_names, view::ActionView};
+use super::{
+    Gate,
+    queue::{Waiting, named},
+    view::ActionView,
+};
 use crate::{
+    db::{Conn, QueryResult, Timestamp},
     error::{Denial, Result},
     store::{
         actions::{self, Filter, Status},
@@ -42,49 +47,90 @@ pub struct Page {
     pub next_cursor: Option<String>,
 }
 
+/// A page of actions as they stand in the database.
+#[derive(Debug)]
+pub struct Rows {
+    pub rows: Vec<Waiting>,
+    /// Asks for the next page; nothing on the last.
+    pub next_cursor: Option<String>,
+}
+
 impl Gate {
-    /// A page of actions, newest first.
+    /// A page of actions, newest first, as programs read it.
     ///
     /// # Errors
     /// `invalid_params` for a kind or an agent that doesn't exist.
     pub async fn page(&self, wanted: Wanted) -> Result<Page> {
-        if wanted.kind.as_ref().is_some_and(|kind| self.registry.find_kind(kind).is_none()) {
-            let known: Vec<_> = self.registry.kinds().map(|kind| kind.spec().name).collect();
-            return Err(Denial::invalid("kind", format!("kind must be one of {}.", known.join(", "))).into());
-        }
         let gate = self.clone();
         let page = self.db.read(move |conn| {
-            let agent = match &wanted.agent {
-                Some(name) => match agents::by_name(conn, name)? {
-                    Some(agent) => Some(agent.id),
-                    None => return Ok(Err(Denial::invalid("agent", "There is no agent of that name."))),
-                },
-                None => None,
-            };
-            let filter = Filter {
-                status: wanted.status,
-                kind: wanted.kind.clone(),
-                agent_id: agent,
-                before_id: wanted.cursor.clone(),
-                // One more than asked for tells whether there is a next page.
-                limit: wanted.limit + 1,
-            };
             let now = gate.clock.now(conn)?;
-            let mut found = actions::list(conn, now, &filter)?;
-            let asked = usize::try_from(wanted.limit).unwrap_or_default();
-            let more = found.len() > asked;
-            found.truncate(asked);
-            let names = agent_names(conn)?;
-            let next_cursor = found.last().filter(|_| more).map(|last| last.id.clone());
-            let listed = found.iter().map(|action| {
+            let found = match gate.found(conn, &wanted, now)? {
+                Ok(found) => found,
+                Err(denial) => return Ok(Err(denial)),
+            };
+            let listed = found.rows.into_iter().map(|one| {
                 Ok(Listed {
-                    action: gate.view(conn, action, now, None)?,
-                    agent: names.get(&action.agent_id).cloned().unwrap_or_default(),
+                    action: gate.view(conn, &one.action, now, None)?,
+                    agent: one.agent,
                 })
             });
-            let actions = listed.collect::<crate::db::QueryResult<_>>()?;
+            let actions = listed.collect::<QueryResult<_>>()?;
+            let next_cursor = found.next_cursor;
             Ok(Ok(Page { actions, next_cursor }))
         });
         Ok(page.await??)
+    }
+
+    /// The same, as the dashboard reads it.
+    ///
+    /// # Errors
+    /// As [`Gate::page`].
+    pub async fn listed(&self, wanted: Wanted) -> Result<Rows> {
+        let gate = self.clone();
+        let page = self.db.read(move |conn| {
+            let now = gate.clock.now(conn)?;
+            gate.found(conn, &wanted, now)
+        });
+        Ok(page.await??)
+    }
+
+    /// Refuses a kind that doesn't exist.
+    ///
+    /// # Errors
+    /// `invalid_params`.
+    pub fn known_kind(&self, name: Option<&str>) -> Result<(), Denial> {
+        if name.is_none_or(|name| self.registry.find_kind(name).is_some()) {
+            return Ok(());
+        }
+        let known: Vec<_> = self.registry.kinds().map(|kind| kind.spec().name).collect();
+        Err(Denial::invalid("kind", format!("kind must be one of {}.", known.join(", "))))
+    }
+
+    fn found(&self, conn: &mut Conn, wanted: &Wanted, now: Timestamp) -> QueryResult<Result<Rows, Denial>> {
+        if let Err(denial) = self.known_kind(wanted.kind.as_deref()) {
+            return Ok(Err(denial));
+        }
+        let agent_id = match &wanted.agent {
+            Some(name) => match agents::by_name(conn, name)? {
+                Some(agent) => Some(agent.id),
+                None => return Ok(Err(Denial::invalid("agent", "There is no agent of that name."))),
+            },
+            None => None,
+        };
+        let filter = Filter {
+            status: wanted.status,
+            kind: wanted.kind.clone(),
+            agent_id,
+            before_id: wanted.cursor.clone(),
+            // One more than asked for tells whether there is a next page.
+            limit: wanted.limit + 1,
+        };
+        let mut found = actions::list(conn, now, &filter)?;
+        let asked = usize::try_from(wanted.limit).unwrap_or_default();
+        let more = found.len() > asked;
+        found.truncate(asked);
+        let next_cursor = found.last().filter(|_| more).map(|last| last.id.clone());
+        let rows = named(conn, found, now)?;
+        Ok(Ok(Rows { rows, next_cursor }))
     }
 }

@@ -13,7 +13,7 @@ use crate::{
     error::{Code, Denial, Result},
     kinds::{Case, Change, Lock, Preview, Refusal},
     store::{
-        actions::{self, Action, Filter, Status},
+        actions::{self, Action, Status},
         agents, events, people,
         subjects::{self, Versions},
     },
@@ -117,17 +117,6 @@ impl Gate {
         Ok(waiting)
     }
 
-    /// A page of actions, newest first.
-    pub async fn actions(&self, filter: Filter) -> Result<Vec<Waiting>> {
-        let gate = self.clone();
-        let page = self.db.read(move |conn| {
-            let now = gate.clock.now(conn)?;
-            let page = actions::list(conn, now, &filter)?;
-            named(conn, page, now)
-        });
-        page.await
-    }
-
     /// Actions on one record ("order:#1044"), newest first.
     pub fn on_record(&self, conn: &mut Conn, subject: &str) -> QueryResult<Vec<Waiting>> {
         let now = self.clock.now(conn)?;
@@ -207,7 +196,7 @@ fn without_effect(conn: &mut Conn, action: &Action, now: Timestamp) -> QueryResu
         .map(|previous| previous.id))
 }
 
-fn named(conn: &mut Conn, page: Vec<Action>, now: Timestamp) -> QueryResult<Vec<Waiting>> {
+pub(super) fn named(conn: &mut Conn, page: Vec<Action>, now: Timestamp) -> QueryResult<Vec<Waiting>> {
     let names = agent_names(conn)?;
     let name = |id: &str| names.get(id).cloned().unwrap_or_default();
     let with_name = |action: Action| Waiting {
@@ -251,6 +240,6 @@ fn happenings(conn: &mut Conn, action_id: &str) -> QueryResult<Vec<Happening>> {
     Ok(events.into_iter().map(told).collect())
 }
 
-pub(super) fn agent_names(conn: &mut Conn) -> QueryResult<BTreeMap<String, String>> {
+fn agent_names(conn: &mut Conn) -> QueryResult<BTreeMap<String, String>> {
     Ok(agents::all(conn)?.into_iter().map(|agent| (agent.id, agent.name)).collect())
 }

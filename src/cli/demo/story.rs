@@ -14,8 +14,8 @@ use crate::{
     config::{Config, Rate},
     error::{Error, Result},
     gateway::{Answer, Arguments, Caller},
-    store::actions::{Action, Filter},
-    workflow::{Approval, Decider, Rejection},
+    store::actions::Action,
+    workflow::{Approval, Decider, Rejection, Wanted},
 };
 
 /// How long the request lives that shows what expired looks like.
@@ -26,11 +26,11 @@ const LOOKS: u32 = 50;
 
 /// Makes the requests, the first time; later, when none waits any more, asks again for some. The answer says which.
 pub(super) async fn tell(app: &App, sheet: &Sheet) -> Result<String> {
-    let filter = Filter {
+    let any = Wanted {
         limit: 1,
-        ..Filter::default()
+        ..Wanted::default()
     };
-    let first_time = app.gate.actions(filter).await?.is_empty();
+    let first_time = app.gate.listed(any).await?.rows.is_empty();
     let mut asked_again = false;
     if first_time {
         Story::begin(&gate_of(app, |_| {})?, sheet).await?.tell(app).await?;

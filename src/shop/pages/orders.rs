@@ -1,14 +1,14 @@
 //! `/orders`: find an order.
 
-use actix_web::web::Query;
 use askama::Template;
 use askama_web::WebTemplate;
-use serde::Deserialize;
 
 use super::{ROWS, delivery, number, said};
 use crate::{
     auth::Visitor,
+    error::Denial,
     kinds::Lock,
+    query::Query,
     shop::{
         money, page,
         tables::{
@@ -18,6 +18,7 @@ use crate::{
     },
     text::filters,
     web::{
+        asked::{Asked, Question},
         history::Pick,
         link::{self, link},
         refused::Refused,
@@ -27,15 +28,15 @@ use crate::{
     },
 };
 
-/// What is asked for; a value that means nothing counts as absent.
-#[derive(Deserialize, Default, Clone)]
-#[serde(default)]
+/// What is asked for.
+#[derive(Clone)]
 pub struct Choice {
     /// Part of the number or of the e-mail address.
     q: String,
-    payment: String,
-    delivery: String,
-    cursor: String,
+    payment: Option<FinancialStatus>,
+    delivery: Option<FulfillmentStatus>,
+    /// The public id of the last order of the page before.
+    after: Option<String>,
 }
 
 #[derive(Template, WebTemplate)]
@@ -63,41 +64,61 @@ struct Row {
 }
 
 /// The page.
-pub async fn page(site: Site, visitor: Visitor, choice: Query<Choice>) -> Result<Page, Refused> {
-    let choice = choice.into_inner();
+pub async fn page(site: Site, visitor: Visitor, Asked(choice): Asked<Choice>) -> Result<Page, Refused> {
     let shell = Shell::load(&site, &visitor, Place::Orders).await?;
     let asked = choice.clone();
     let read = site.gate.db.read(move |conn| {
-        let last = match page::continued(&asked.cursor) {
-            Ok(name) if !name.is_empty() => orders::by_name(conn, &name, Lock::No)?,
-            _ => None,
-        };
-        orders::list(
-            conn,
-            &Filter {
-                older_than: last.map(|order| (order.created_at, order.id)),
-                ..asked.filter()
+        let last = match &asked.after {
+            Some(name) => match orders::by_name(conn, name, Lock::No)? {
+                Some(last) => Some((last.created_at, last.id)),
+                None => return Ok(Err(page::unknown_cursor())),
             },
-        )
+            None => None,
+        };
+        let filter = Filter {
+            older_than: last,
+            ..asked.filter()
+        };
+        orders::list(conn, &filter).map(Ok)
     });
-    let (found, next) = page::split(read.await?, ROWS, |order| &order.name);
+    let found = read.await?.map_err(|denial| Refused::from(denial).in_list("/orders"))?;
+    let (found, next) = page::split(found, ROWS, |order| &order.name);
     Ok(Page {
         shell,
-        payments: picks(FinancialStatus::ALL.iter().map(|status| status.as_str()), &choice.payment),
-        deliveries: picks(FulfillmentStatus::ALL.iter().map(|status| status.as_str()), &choice.delivery),
+        payments: picks(
+            FinancialStatus::ALL.iter().map(|status| status.as_str()),
+            choice.payment.map_or("", FinancialStatus::as_str),
+        ),
+        deliveries: picks(
+            FulfillmentStatus::ALL.iter().map(|status| status.as_str()),
+            choice.delivery.map_or("", FulfillmentStatus::as_str),
+        ),
         rows: found.iter().map(Row::of).collect(),
         older: next.map(|cursor| choice.address(&cursor)),
-        newest: (!choice.cursor.is_empty()).then(|| choice.address("")),
+        newest: choice.after.is_some().then(|| choice.address("")),
         q: choice.q,
     })
+}
+
+impl Question for Choice {
+    const KNOWN: &'static [&'static str] = &["q", "payment", "delivery", "cursor"];
+
+    fn read(query: &mut Query) -> Result<Self, Denial> {
+        Ok(Self {
+            q: query.text("q").unwrap_or_default(),
+            payment: query.parsed("payment")?,
+            delivery: query.parsed("delivery")?,
+            after: query.text("cursor").map(|cursor| page::continued(&cursor)).transpose()?,
+        })
+    }
 }
 
 impl Choice {
     fn filter(&self) -> Filter {
         Filter {
             text: Some(fold(&self.q)).filter(|text| !text.is_empty()),
-            financial_status: self.payment.parse().ok(),
-            fulfillment_status: self.delivery.parse().ok(),
+            financial_status: self.payment,
+            fulfillment_status: self.delivery,
             // One more than shown tells whether there is a next page.
             limit: ROWS + 1,
             ..Filter::default()
@@ -107,8 +128,8 @@ impl Choice {
     fn address(&self, cursor: &str) -> String {
         let parameters = [
             ("q", self.q.as_str()),
-            ("payment", self.payment.as_str()),
-            ("delivery", self.delivery.as_str()),
+            ("payment", self.payment.map_or("", FinancialStatus::as_str)),
+            ("delivery", self.delivery.map_or("", FulfillmentStatus::as_str)),
             ("cursor", cursor),
         ];
         link("/orders", &parameters)

@@ -1,13 +1,13 @@
 //! `/products`: what is in stock.
 
-use actix_web::web::Query;
 use askama::Template;
 use askama_web::WebTemplate;
-use serde::Deserialize;
 
 use super::ROWS;
 use crate::{
     auth::Visitor,
+    error::Denial,
+    query::Query,
     shop::{
         money, page,
         tables::{
@@ -17,6 +17,7 @@ use crate::{
     },
     text::filters,
     web::{
+        asked::{Asked, Question},
         link::link,
         refused::Refused,
         shell::{Place, Shell},
@@ -24,12 +25,23 @@ use crate::{
     },
 };
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
+/// What is asked for.
 pub struct Choice {
     /// Part of SKU or title.
     q: String,
-    cursor: String,
+    /// The last SKU of the page before.
+    after: Option<String>,
+}
+
+impl Question for Choice {
+    const KNOWN: &'static [&'static str] = &["q", "cursor"];
+
+    fn read(query: &mut Query) -> Result<Self, Denial> {
+        Ok(Self {
+            q: query.text("q").unwrap_or_default(),
+            after: query.text("cursor").map(|cursor| page::continued(&cursor)).transpose()?,
+        })
+    }
 }
 
 #[derive(Template, WebTemplate)]
@@ -50,12 +62,16 @@ struct Row {
 }
 
 /// The page.
-pub async fn page(site: Site, visitor: Visitor, choice: Query<Choice>) -> Result<Page, Refused> {
-    let Choice { q, cursor } = choice.into_inner();
+pub async fn page(
+    site: Site,
+    visitor: Visitor,
+    Asked(Choice { q, after }): Asked<Choice>,
+) -> Result<Page, Refused> {
+    let is_first = after.is_none();
     let shell = Shell::load(&site, &visitor, Place::Stock).await?;
     let filter = Filter {
         text: Some(fold(&q)).filter(|text| !text.is_empty()),
-        after_sku: page::continued(&cursor).ok().filter(|sku| !sku.is_empty()),
+        after_sku: after,
         // One more than shown tells whether there is a next page.
         limit: ROWS + 1,
     };
@@ -71,7 +87,7 @@ pub async fn page(site: Site, visitor: Visitor, choice: Query<Choice>) -> Result
         shell,
         rows: found.iter().map(row).collect(),
         older: next.map(|cursor| link("/products", &[("q", &q), ("cursor", &cursor)])),
-        newest: (!cursor.is_empty()).then(|| link("/products", &[("q", &q)])),
+        newest: (!is_first).then(|| link("/products", &[("q", &q)])),
         q,
     })
 }
