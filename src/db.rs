@@ -23,7 +23,7 @@ use std::{
 pub use clock::Clock;
 pub use conn::{Conn, Savepoint, savepoint};
 pub(crate) use enums::text_enum;
-pub use locks::{settled_events, share_lock};
+pub use locks::{Latch, settled_events, share_lock};
 pub use migrate::Schema;
 pub use pool::DatabaseUrl;
 use pool::Pool;

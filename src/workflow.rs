@@ -1,7 +1,7 @@
 //! The state machine: request, join, claim, reject, withdraw, expire.
 //!
-//! Every transition is one transaction that locks in the order slot → action → person, session, agent → records, reads
-//! the database's clock after the lock, and commits the change together with its event.
+//! Every transition is one transaction that locks in the order slot → action → person, session, agent → pauses → write
+//! budget → records, reads the database's clock after the lock, and commits the change together with its event.
 
 mod about;
 mod claim;

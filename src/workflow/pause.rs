@@ -3,7 +3,7 @@
 use super::{Gate, decider::Decider};
 use crate::{
     audit::{self, Actor, Entry, Source, What},
-    db::{Conn, QueryResult},
+    db::{Conn, Latch, QueryResult},
     error::{Code, Denial, Result},
     store::{
         agents, new_id,
@@ -42,8 +42,10 @@ impl PauseTarget {
     }
 }
 
-/// The denial that a pause in force gives, if one concerns this kind and agent.
+/// The denial that a pause in force gives, if one concerns this kind and agent. If none does, none is made before the
+/// transaction ends: an owner who is told of a pause knows that nobody acts on having looked earlier.
 pub fn paused(conn: &mut Conn, kind: &str, agent_id: &str) -> QueryResult<Option<Denial>> {
+    Latch::Pauses.share(conn)?;
     let targets = [
         PauseTarget::Everything.key(),
         PauseTarget::Kind(kind.to_owned()).key(),
@@ -103,6 +105,7 @@ impl Gate {
             audit::record(conn, event_id, now, &Entry::denied(what, actor, source, Code::NotFound))?;
             return Ok(Err(Denial::new(Code::NotFound, "There is no such kind or agent to pause.")));
         }
+        Latch::Pauses.take(conn)?;
         let now = self.clock.now(conn)?;
         let key = target.key();
         let changed = if on {

@@ -18,6 +18,7 @@ mod key_reused;
 mod last_piece;
 mod locked_out;
 mod over_total;
+mod pauses;
 mod pending_duplicate;
 mod person_gone;
 mod repeated_after_end;
