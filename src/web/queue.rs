@@ -122,9 +122,9 @@ impl Desk {
 
     /// The same page after a decision that did not come about: what stood in the way, what was typed, and the form anew.
     #[must_use]
-    pub fn refused(mut self, denial: Denial, note: String) -> Self {
+    pub fn refused(mut self, denial: Denial, note: String, acknowledged: String) -> Self {
         if let Some(shown) = &mut self.shown {
-            shown.refuse(denial, note);
+            shown.refuse(denial, note, acknowledged);
         }
         self
     }

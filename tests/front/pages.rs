@@ -1,5 +1,6 @@
 //! The dashboard's pages, as a browser without JavaScript meets them.
 
+mod asked_again;
 mod away;
 mod decisions;
 mod house_rules;
@@ -19,19 +20,23 @@ fn request(app: &TestApp, session: &Session, path: &str) -> RequestBuilder {
     app.agent.http.get(format!("{}{path}", app.url)).header(COOKIE, &session.cookie)
 }
 
-/// The value of a page's hidden field.
-fn field(page: &Page, name: &str) -> String {
-    let (_, after) = page.html.split_once(&format!(r#"name="{name}" value=""#)).expect(name);
-    after.split_once('"').unwrap().0.replace("&#34;", "\"").replace("&quot;", "\"")
+/// The value of a page's field of that type.
+fn field(page: &Page, kind: &str, name: &str) -> Option<String> {
+    let (_, after) = page.html.split_once(&format!(r#"type="{kind}" name="{name}" value=""#))?;
+    Some(after.split_once('"').unwrap().0.replace("&#34;", "\"").replace("&quot;", "\""))
 }
 
-/// What a page's decision form holds, with a note.
+/// What a page's decision form holds, with a note. Nothing is ticked.
 fn decision(page: &Page, note: &str) -> Vec<(&'static str, String)> {
-    vec![
-        ("digest", field(page, "digest")),
-        ("subject_versions", field(page, "subject_versions")),
-        ("note", note.to_owned()),
-    ]
+    let names = ["digest", "subject_versions", "acknowledge"];
+    let hidden = names.into_iter().filter_map(|name| Some((name, field(page, "hidden", name)?)));
+    hidden.chain([("note", note.to_owned())]).collect()
+}
+
+/// The same with the box ticked under which that field is.
+fn ticked(page: &Page, name: &'static str, note: &str) -> Vec<(&'static str, String)> {
+    let ticked = field(page, "checkbox", name).unwrap_or_else(|| panic!("no box for {name}"));
+    decision(page, note).into_iter().chain([(name, ticked)]).collect()
 }
 
 /// Sends a decision's form.

@@ -113,7 +113,10 @@ async fn answer(
         return Err(denial.into());
     }
     let code: StatusCode = status(denial.code);
-    let desk = Desk::at(site, visitor, &choice, id).await?.refused(denial, decision.note);
+    let desk =
+        Desk::at(site, visitor, &choice, id)
+            .await?
+            .refused(denial, decision.note, decision.acknowledge);
     let mut response = desk.respond_to(request);
     *response.status_mut() = code;
     Ok(response)

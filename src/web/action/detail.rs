@@ -114,8 +114,10 @@ pub struct Decide {
     pub subject_versions: String,
     /// "Approve INR 8,999.00".
     pub approve: String,
-    /// Ids of equal requests to approve beside, separated by commas: the page has asked about them.
+    /// Ids of equal requests, separated by commas, that the approver has acknowledged.
     pub acknowledge: String,
+    /// What to tick before approving, after a refusal: a second click on the same place then decides nothing.
+    pub question: Option<Question>,
     /// Approving is not possible just now.
     pub paused: bool,
     /// What was typed before the page came back.
@@ -123,6 +125,13 @@ pub struct Decide {
     /// What is wrong with it.
     pub note_error: Option<String>,
     pub kind: String,
+}
+
+/// A field that is only sent when its box is ticked.
+pub struct Question {
+    pub field: &'static str,
+    pub value: String,
+    pub label: &'static str,
 }
 
 impl Shown {
@@ -135,6 +144,7 @@ impl Shown {
             subject_versions: serde_json::to_string(&detail.versions).expect("versions are JSON"),
             approve: approve(&detail),
             acknowledge: String::new(),
+            question: None,
             paused,
             note: String::new(),
             note_error: None,
@@ -186,17 +196,38 @@ impl Shown {
     }
 
     /// Says what stood in the way of a decision, beside the form as it was filled in.
-    pub fn refuse(&mut self, denial: Denial, note: String) {
+    pub fn refuse(&mut self, denial: Denial, note: String, acknowledged: String) {
         let about_note = denial.code == Code::InvalidParams;
         if let Some(decide) = &mut self.decide {
             decide.note = note;
             decide.note_error = about_note.then(|| denial.message.clone());
-            if !denial.related.is_empty() {
-                decide.acknowledge = denial.related.join(",");
-                decide.approve.push_str(" as well");
-            }
+            decide.acknowledge = acknowledged;
+            decide.ask(&denial);
         }
         self.refused = (!about_note).then_some(denial.message);
+    }
+}
+
+impl Decide {
+    fn ask(&mut self, denial: &Denial) {
+        self.question = match denial.code {
+            Code::RelatedActions => {
+                self.approve.push_str(" as well");
+                let known = std::mem::take(&mut self.acknowledge);
+                let ids = denial.related.iter().map(String::as_str).chain([&*known]);
+                Some(Question {
+                    field: "acknowledge",
+                    value: ids.filter(|id| !id.is_empty()).collect::<Vec<_>>().join(","),
+                    label: "I know of the other request, and mean this one as well.",
+                })
+            }
+            Code::SubjectChanged | Code::DigestMismatch => Some(Question {
+                field: "subject_versions",
+                value: std::mem::take(&mut self.subject_versions),
+                label: "I have looked at it as it stands now.",
+            }),
+            _ => None,
+        };
     }
 }
 

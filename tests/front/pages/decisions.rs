@@ -3,7 +3,7 @@
 use countersign::store::people::Role;
 use reqwest::StatusCode;
 
-use super::{decide, decision};
+use super::{decide, decision, ticked};
 use crate::support::{TestApp, backends, shop};
 
 backends!(an_approval_is_done_and_leads_back_to_the_action);
@@ -72,7 +72,8 @@ async fn a_record_that_changed_is_shown_anew_and_asked_once_more(app: &TestApp) 
     for text in ["The record changed since it was shown.", "go on", "INR 7.00", "Approve INR 1.00"] {
         assert!(stale.html.contains(text), "no {text}");
     }
-    let again = decide(&session, &format!("{path}/approve"), &decision(&stale, "go on")).await;
+    let again =
+        decide(&session, &format!("{path}/approve"), &ticked(&stale, "subject_versions", "go on")).await;
     assert_eq!(again.status, StatusCode::SEE_OTHER);
     assert_eq!(app.order_now("#1001").await.refunded_minor, 800);
 }

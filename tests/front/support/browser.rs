@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD as BASE64;
+use fantoccini::actions::{InputSource, MOUSE_BUTTON_LEFT, MouseActions, PointerAction};
 use fantoccini::elements::Element;
 use fantoccini::wd::Capabilities;
 use fantoccini::{Client, ClientBuilder, Locator};
@@ -126,6 +127,31 @@ impl Browser {
     /// Clicks what the CSS selector finds, as soon as it can be seen.
     pub async fn click_on(&self, selector: &str) {
         self.visible(Locator::Css(selector), selector).await.click().await.unwrap();
+    }
+
+    /// Presses the mouse twice on the same place, with a pause between.
+    pub async fn double_click(&self, selector: &str, pause: Duration) {
+        let target = self.visible(Locator::Css(selector), selector).await;
+        let press = || {
+            [
+                PointerAction::Down {
+                    button: MOUSE_BUTTON_LEFT,
+                },
+                PointerAction::Up {
+                    button: MOUSE_BUTTON_LEFT,
+                },
+            ]
+        };
+        let over = PointerAction::MoveToElement {
+            element: target,
+            duration: None,
+            x: 0.0,
+            y: 0.0,
+        };
+        let between = PointerAction::Pause { duration: pause };
+        let steps = [over].into_iter().chain(press()).chain([between]).chain(press());
+        let mouse = steps.fold(MouseActions::new("mouse".into()), MouseActions::then);
+        self.client.perform_actions(mouse).await.unwrap();
     }
 
     /// Replaces what is in the form field of that name.
