@@ -42,6 +42,7 @@ mod kills;
 mod mcp_http;
 mod mcp_stdio;
 mod migrations;
+mod model;
 mod outage;
 mod packaging;
 mod pages;

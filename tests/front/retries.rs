@@ -1,5 +1,8 @@
 //! What keeps a retry, a second agent and a second process from doing a thing twice.
 
+mod versions;
+mod windows;
+
 use std::time::Duration;
 
 use chrono::TimeDelta;

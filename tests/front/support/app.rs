@@ -83,6 +83,11 @@ impl TestApp {
         Server::start(&self.database, configure, App::build)
     }
 
+    /// The same with kinds and read tools of its own, as a process of another release would have.
+    pub fn another_server_of(&self, registry: Registry) -> Server {
+        Server::start(&self.database, |_| {}, |config| App::with_registry(config, registry))
+    }
+
     /// The first person of that role, `owner@example.com` and so on.
     pub async fn person(&self, role: Role) -> &Person {
         self.people[role as usize].get_or_init(|| self.add_person(role.as_str(), role)).await

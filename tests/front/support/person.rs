@@ -101,8 +101,14 @@ impl Person {
 
     /// Rejects what was seen before.
     pub async fn reject_as_seen(&self, seen: &Value, reason: &str) -> Reply {
+        self.try_to_reject(seen, reason).await.unwrap()
+    }
+
+    /// The same at a server that may go away before it answers.
+    pub async fn try_to_reject(&self, seen: &Value, reason: &str) -> reqwest::Result<Reply> {
         let decision = json!({ "digest": seen["digest"], "reason": reason });
-        self.post(&format!("/actions/{}/reject", id(seen)), decision).await
+        let url = format!("{}/actions/{}/reject", self.api, id(seen));
+        self.try_send(self.http.post(url).json(&decision)).await
     }
 
     pub async fn get(&self, path: &str) -> Reply {
