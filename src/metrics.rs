@@ -21,6 +21,7 @@ pub struct Metrics {
     oldest_pending_seconds: IntGauge,
     database_up: IntGauge,
     writes_under_way: IntGauge,
+    calls_waiting: IntGauge,
 }
 
 impl Default for Metrics {
@@ -45,6 +46,10 @@ impl Default for Metrics {
             "countersign_writes_under_way",
             "Write transactions of this process that run or wait for the database.",
         );
+        let waiting = IntGauge::new(
+            "countersign_calls_waiting",
+            "Calls of get_action_status to this process that wait for a decision.",
+        );
         let metrics = Self {
             registry: Registry::new(),
             tool_seconds: tool_seconds.expect("valid metric"),
@@ -55,8 +60,9 @@ impl Default for Metrics {
             oldest_pending_seconds: oldest.expect("valid metric"),
             database_up: up.expect("valid metric"),
             writes_under_way: writes.expect("valid metric"),
+            calls_waiting: waiting.expect("valid metric"),
         };
-        let all: [Box<dyn prometheus::core::Collector>; 7] = [
+        let all: [Box<dyn prometheus::core::Collector>; 8] = [
             Box::new(metrics.tool_seconds.clone()),
             Box::new(metrics.decisions.clone()),
             Box::new(metrics.http_requests.clone()),
@@ -64,6 +70,7 @@ impl Default for Metrics {
             Box::new(metrics.oldest_pending_seconds.clone()),
             Box::new(metrics.database_up.clone()),
             Box::new(metrics.writes_under_way.clone()),
+            Box::new(metrics.calls_waiting.clone()),
         ];
         for collector in all {
             metrics.registry.register(collector).expect("each metric has a name of its own");
@@ -103,6 +110,7 @@ impl Metrics {
             self.oldest_pending_seconds.set(age);
         }
         self.writes_under_way.set(i64::try_from(gate.db.writes_under_way()).unwrap_or(i64::MAX));
+        self.calls_waiting.set(i64::try_from(gate.waiters.waiting()).unwrap_or(i64::MAX));
         TextEncoder::new()
             .encode_to_string(&self.registry.gather())
             .map_err(|error| Error::Internal(Box::new(error)))

@@ -2,7 +2,8 @@
 //!
 //! In this order: the agent key, the size of the body, the strict reader, then the library's own checks (Host, Origin,
 //! method, protocol version and the headers that must match the body). No sessions: every request stands for itself,
-//! so any process behind one address can answer it, and every answer is one JSON document.
+//! so any process behind one address can answer it. An answer is one JSON document, or a stream of events where progress is
+//! told of before it.
 
 mod guard;
 mod held;

@@ -77,6 +77,11 @@ impl Waiters {
         self.0.stopping.cancelled().await;
     }
 
+    /// How many calls wait for a decision.
+    pub fn waiting(&self) -> usize {
+        self.waited_for().values().map(|waited| waited.waiters).sum()
+    }
+
     fn ids(&self) -> Vec<String> {
         self.waited_for().keys().cloned().collect()
     }

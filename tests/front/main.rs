@@ -53,4 +53,5 @@ mod retries;
 mod sessions;
 mod support;
 mod trouble;
+mod waiting;
 mod walk;
