@@ -34,7 +34,10 @@ use verdict::was_committed;
 pub use diesel::QueryResult;
 pub use diesel::result::Error as QueryError;
 
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    failpoint,
+};
 
 /// Microseconds since the epoch in UTC, as both backends store it.
 pub type Timestamp = chrono::NaiveDateTime;
@@ -105,14 +108,19 @@ impl Db {
         self.on_thread(&self.writers, move |pool| {
             let _counted = Counted::new(&writes);
             let mut conn = pool.get()?;
+            let work = |conn: &mut Conn| work(conn).inspect(|_| failpoint::reach("commit"));
             let mut tries = 1;
+            failpoint::reach("begin");
             loop {
                 match conn.transact(conn::Mode::Write, &work) {
                     Err(error) if tries < TRIES && trouble(&error) == Trouble::Conflict => {
                         std::thread::sleep(Duration::from_millis(u64::from(tries * tries)));
                         tries += 1;
                     }
-                    outcome => return outcome.map_err(Error::from),
+                    outcome => {
+                        failpoint::reach("committed");
+                        return outcome.map_err(Error::from);
+                    }
                 }
             }
         })

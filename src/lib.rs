@@ -18,6 +18,7 @@
 //! - [`db`]: connections, transactions, migrations, the clock
 //! - [`http`], [`text`], [`strict`]: what a code means in HTTP, showing strangers' text, reading JSON strictly
 //! - [`error`]: what can go wrong
+//! - [`failpoint`]: where tests stop a process; nothing, in a release
 
 pub mod api;
 pub mod app;
@@ -27,6 +28,7 @@ pub mod cli;
 pub mod config;
 pub mod db;
 pub mod error;
+pub mod failpoint;
 pub mod gateway;
 pub mod http;
 pub mod kinds;

@@ -21,6 +21,7 @@ const ROOMS: &[&[&str]] = &[
     &["db"],
     &["http", "text", "strict"],
     &["error"],
+    &["failpoint"],
 ];
 
 /// Names that have one home: files whose path begins with one of these.

@@ -9,6 +9,7 @@ use chrono::{DurationRound, TimeDelta, Utc};
 use diesel::{QueryableByName, RunQueryDsl, sql_query, sql_types};
 
 use super::{Conn, QueryResult, Timestamp};
+use crate::failpoint;
 
 /// Reads the time from the database, so that all processes on one database agree.
 ///
@@ -37,7 +38,8 @@ impl Clock {
                     .now
             }
         };
-        Ok(now + TimeDelta::microseconds(self.offset_micros.load(Ordering::SeqCst)))
+        let offset = self.offset_micros.load(Ordering::SeqCst) + failpoint::clock_offset();
+        Ok(now + TimeDelta::microseconds(offset))
     }
 
     /// Moves this process's idea of the database's clock. For tests only.

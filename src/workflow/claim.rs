@@ -7,6 +7,7 @@ use crate::{
     audit::What,
     db::{Conn, QueryResult, Savepoint, savepoint},
     error::{Code, Denial, Result},
+    failpoint,
     kinds::{
         Effect, Kind, Lock, Refusal,
         canonical::{Digested, canonical},
@@ -93,6 +94,7 @@ fn claim(
     };
     match savepoint::<Value, Refusal>(conn, |conn| case.apply(conn, &effect).map(Ok))? {
         Savepoint::Kept(result) => {
+            failpoint::reach("effect");
             let executed = locked.ending(Status::Executed, note);
             Ok(Ok(Ending {
                 changes: Some(changes),

@@ -5,6 +5,7 @@ use crate::{
     audit::{self, Actor, Entry, Source, What},
     db::{Conn, QueryResult, Timestamp},
     error::Result,
+    failpoint,
     store::{
         actions::{self, Action, Ending, Status},
         new_id,
@@ -36,6 +37,7 @@ pub(super) fn lock_current(
     expiry_event: &str,
 ) -> QueryResult<(Option<Action>, Timestamp)> {
     let action = actions::lock(conn, id)?;
+    failpoint::reach("locked");
     let now = gate.clock.now(conn)?;
     match action {
         Some(action) if action.status == Status::Pending && action.is_past_due(now) => {

@@ -16,6 +16,7 @@ use crate::{
     audit::{self, Actor, Entry, Source, What},
     db::{Conn, QueryResult, Timestamp},
     error::{Code, Denial, Error, Result},
+    failpoint,
     kinds::{
         Case, JsonObject, Kind, Lock,
         canonical::{Digested, derived_key, fingerprint},
@@ -124,6 +125,7 @@ impl Gate {
         };
         let fingerprint = fingerprint(spec.name, &params);
         let slot = slots::take(conn, &request.agent_id, &key, &fingerprint)?;
+        failpoint::reach("slot");
         let (current, now) = match &slot.action_id {
             Some(id) => lock_current(self, conn, id, &ids.expiry_event)?,
             None => (None, self.clock.now(conn)?),
@@ -188,6 +190,7 @@ impl Gate {
         let now = self.clock.now(conn)?;
         let action = self.draft(request, ids, slot, params, previous_action_id, case.as_ref(), now);
         actions::insert(conn, &action)?;
+        failpoint::reach("action");
         subjects::insert(conn, &action.id, &case.versions())?;
         slots::point(conn, slot, &action.id, action.attempt)?;
         Ok(Ok(Asked {

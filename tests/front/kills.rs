@@ -4,16 +4,15 @@
 mod forced;
 mod known;
 mod load;
-mod site;
 
 use std::time::Duration;
 
 use crate::support::races::repeat;
 use crate::support::random::{Random, seed};
 use crate::support::settings::figure;
+use crate::support::site::Site;
 use crate::support::{Backend, backends};
 use known::Tally;
-use site::Site;
 
 const KILLS: usize = 200;
 

@@ -39,6 +39,7 @@ mod harness;
 mod health;
 mod histories;
 mod kills;
+mod lost_answers;
 mod mcp_http;
 mod mcp_stdio;
 mod migrations;

@@ -2,4 +2,4 @@
 
 mod clients;
 mod lines;
-mod pipe;
+pub mod pipe;

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 #[test]
 fn the_image_is_built_from_what_exists() {
@@ -25,6 +26,18 @@ fn the_image_is_built_with_the_toolchain_of_the_repository() {
     let toolchain = read("rust-toolchain.toml");
     let channel = toolchain.split('"').nth(1).unwrap();
     assert!(read("Dockerfile").contains(&format!("FROM rust:{channel}-slim")));
+}
+
+#[test]
+fn the_program_is_built_without_failpoints() {
+    let features = |edges: &str| {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["tree", "--offline", "--depth", "0", "--format", "[{f}]", "--edges", edges]);
+        let tree = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
+        String::from_utf8(tree.stdout).unwrap()
+    };
+    assert_eq!(features("no-dev").trim(), "[]");
+    assert!(features("all").starts_with("[failpoints]"), "the tests have them");
 }
 
 /// The sources of each `COPY` from the repository, not from another stage.

@@ -8,6 +8,7 @@ pub mod browser;
 pub mod cable;
 pub mod client;
 pub mod contract;
+pub mod failpoints;
 pub mod held;
 pub mod http;
 pub mod person;
@@ -21,6 +22,7 @@ pub mod run;
 pub mod session;
 pub mod settings;
 pub mod shop;
+pub mod site;
 pub mod tether;
 
 pub use agent::Agent;

@@ -1,13 +1,13 @@
 //! `kill -9` at a moment of the test's choosing.
 
 use super::KILLS;
-use super::site::Site;
 use crate::support::Backend;
 use crate::support::backends;
 use crate::support::races::repeat;
 use crate::support::rival::Rival;
 use crate::support::run::run;
 use crate::support::shop::{refund, with_key};
+use crate::support::site::Site;
 
 backends!(killed_before_its_commit);
 

@@ -10,7 +10,8 @@ use tokio::task::JoinHandle;
 use super::known::{Known, Stored};
 use crate::support::person::Reply;
 use crate::support::shop::{adjustment, cancellation, id, refund, with_key};
-use crate::support::{Agent, Person, http};
+use crate::support::site::Site;
+use crate::support::{Agent, Person};
 
 const AGENTS: usize = 8;
 const APPROVERS: usize = 4;
@@ -28,25 +29,17 @@ pub struct Load {
     number: usize,
 }
 
-impl Callers {
-    /// The agent and the person in many processes, calling the server at `url`.
-    pub fn at(url: &str, agent: &Agent, person: &Person) -> Self {
-        let agent = |_| Agent {
-            endpoint: format!("{url}/mcp"),
-            http: http::client(),
-            ..agent.clone()
-        };
-        let approver = |_| Person {
-            api: format!("{url}/api/v1"),
-            http: http::client(),
-            ..person.clone()
-        };
-        Self {
-            agents: (0..AGENTS).map(agent).collect(),
-            approvers: (0..APPROVERS).map(approver).collect(),
+impl Site {
+    /// Everybody who calls the program that runs now: the agent and the person in many processes.
+    pub fn callers(&self) -> Callers {
+        Callers {
+            agents: (0..AGENTS).map(|_| self.agent()).collect(),
+            approvers: (0..APPROVERS).map(|_| self.person()).collect(),
         }
     }
+}
 
+impl Callers {
     /// Sets everybody to work on the order `#NUMBER`.
     pub fn load(&self, number: usize) -> Load {
         let (waiting, is_over) = (Arc::default(), Arc::default());

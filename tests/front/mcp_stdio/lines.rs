@@ -11,7 +11,7 @@ async fn only_messages_are_on_standard_output(app: &TestApp) {
     app.order("#1001", 90_000).await;
     for behind in Behind::BOTH {
         let mut pipe = Pipe::open(&behind.program(app, &app.agent));
-        shake_hands(&mut pipe);
+        pipe.shake_hands();
         let long = format!(
             r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":"{}"}}}}"#,
             "x".repeat(300_000)
@@ -46,7 +46,7 @@ async fn the_strict_reader_reads_every_line(app: &TestApp) {
     app.order("#1001", 90_000).await;
     for behind in Behind::BOTH {
         let mut pipe = Pipe::open(&behind.program(app, &app.agent));
-        shake_hands(&mut pipe);
+        pipe.shake_hands();
         let before = app.rows().await;
         for amount in ["1.0", "1e2", "9007199254740993", "1,\"amount_minor\":90000", "\"\\ud800\""] {
             pipe.say(&format!(
@@ -70,7 +70,7 @@ async fn what_was_asked_before_the_input_ended_is_answered(app: &TestApp) {
     app.order("#1001", 90_000).await;
     for (amount, behind) in (1..).zip(Behind::BOTH) {
         let mut pipe = Pipe::open(&behind.program(app, &app.agent));
-        shake_hands(&mut pipe);
+        pipe.shake_hands();
         for id in 0..10 {
             let refund = json!({ "order_id": "1001", "amount_minor": 10 * amount + id % 2, "currency": "INR", "reason": "Broken" });
             let params = json!({ "name": "request_refund", "arguments": refund });
@@ -118,11 +118,4 @@ async fn a_bridge_to_nowhere_says_so_to_the_agent(app: &TestApp) {
         assert!(error["message"].as_str().unwrap().contains("Send the same call again"), "{heard}");
     }
     assert!(pipe.close().1, "it outlives its server");
-}
-
-fn shake_hands(pipe: &mut Pipe) {
-    let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } });
-    let heard = pipe.ask(&json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello }));
-    assert_eq!(heard["result"]["protocolVersion"], "2025-06-18", "{heard}");
-    pipe.say(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }).to_string());
 }

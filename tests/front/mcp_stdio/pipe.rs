@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::program::Program;
 use crate::support::{Agent, TestApp};
@@ -66,6 +66,14 @@ impl Pipe {
     pub fn ask(&mut self, message: &Value) -> Value {
         self.say(&message.to_string());
         self.hear()
+    }
+
+    /// Begins a session.
+    pub fn shake_hands(&mut self) {
+        let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } });
+        let heard = self.ask(&json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello }));
+        assert_eq!(heard["result"]["protocolVersion"], "2025-06-18", "{heard}");
+        self.say(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }).to_string());
     }
 
     /// Closes the input. Returns what was still to hear, whether it ended well, and what it logged.

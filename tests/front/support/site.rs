@@ -4,18 +4,19 @@ use std::time::{Duration, Instant};
 
 use countersign::store::people::Role;
 
-use super::load::Callers;
-use crate::support::books::Books;
-use crate::support::program::{Program, Served};
-use crate::support::rival::Rival;
-use crate::support::run::Fixture;
-use crate::support::settings::rounds;
-use crate::support::{Agent, Backend, Database, Person, TestApp};
+use super::books::Books;
+use super::failpoints::Failpoints;
+use super::program::{Program, Served};
+use super::rival::Rival;
+use super::run::Fixture;
+use super::settings::rounds;
+use super::{Agent, Backend, Database, Person, TestApp, http};
 
 pub struct Site {
     pub books: Books,
-    pub agent: Agent,
-    pub person: Person,
+    pub failpoints: Failpoints,
+    agent: Agent,
+    person: Person,
     program: Program,
     serving: Option<Served>,
     /// How long each start took until the program was ready.
@@ -33,12 +34,15 @@ impl Site {
         }
         let (agent, person) = (app.agent.clone(), app.person(Role::Approver).await.clone());
         let database = app.leave().await;
+        let failpoints = Failpoints::new();
         let program = Program::on(&database)
+            .with("FAILPOINTS", failpoints.folder())
             .with("COUNTERSIGN_LISTEN", "127.0.0.1:0")
             .with("COUNTERSIGN_READ_RATE", "off")
             .with("COUNTERSIGN_WRITE_RATE", "off");
         let mut site = Self {
             books: Books::open(&database),
+            failpoints,
             agent,
             person,
             program,
@@ -65,22 +69,48 @@ impl Site {
         self.serving.take().unwrap().stop(signal)
     }
 
-    /// Everybody who calls the program that runs now.
-    pub fn callers(&self) -> Callers {
-        Callers::at(self.url(), &self.agent, &self.person)
+    /// The agent, as it calls the program that runs now, with connections of its own.
+    pub fn agent(&self) -> Agent {
+        Agent {
+            endpoint: format!("{}/mcp", self.url()),
+            http: http::client(),
+            ..self.agent.clone()
+        }
+    }
+
+    /// The person, likewise.
+    pub fn person(&self) -> Person {
+        Person {
+            api: format!("{}/api/v1", self.url()),
+            http: http::client(),
+            ..self.person.clone()
+        }
+    }
+
+    /// Waits until nothing is being written.
+    pub async fn until_quiet(&self) {
+        let patience = Instant::now() + Duration::from_secs(10);
+        while self.writes_under_way().await > 0 {
+            assert!(Instant::now() < patience, "a write does not end");
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+
+    async fn writes_under_way(&self) -> usize {
+        let metrics = reqwest::get(format!("{}/metrics", self.url())).await.unwrap().text().await.unwrap();
+        let line = metrics.lines().find_map(|line| line.strip_prefix("countersign_writes_under_way "));
+        line.unwrap_or_else(|| panic!("{metrics}")).parse().unwrap()
     }
 
     /// Waits until a write of the program waits for a lock.
     pub async fn until_blocked(&self) {
         let (patience, mut watcher) = (Instant::now() + Duration::from_secs(10), Rival::on(&self.database));
         loop {
-            let metrics =
-                reqwest::get(format!("{}/metrics", self.url())).await.unwrap().text().await.unwrap();
-            let is_writing = metrics.contains("\ncountersign_writes_under_way 1\n");
-            if is_writing && watcher.waiters().is_none_or(|waiters| waiters == 1) {
+            let writes = self.writes_under_way().await;
+            if writes == 1 && watcher.waiters().is_none_or(|waiters| waiters == 1) {
                 return;
             }
-            assert!(Instant::now() < patience, "no write waits: {metrics}");
+            assert!(Instant::now() < patience, "{writes} writes, and not one that waits");
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     }
@@ -93,7 +123,7 @@ impl Site {
         format!("{median:.0?}, {longest:.0?} at most")
     }
 
-    fn url(&self) -> &str {
+    pub fn url(&self) -> &str {
         &self.serving.as_ref().unwrap().url
     }
 }
