@@ -1,13 +1,18 @@
 //! The transaction around a person's decision: lock, read the clock, let the step judge, end the action, write the event.
 
-use super::{Gate, about::about, decider::Decider, expire::lock_current};
+use super::{
+    Gate,
+    about::{about, told_of},
+    decider::Decider,
+    expire::lock_current,
+};
 use crate::{
     audit::{self, Entry, What},
     db::{Conn, QueryError, QueryResult, Timestamp},
     error::{Code, Denial, Result, Winner},
     store::{
         actions::{self, Action, Ending, Status},
-        agents, events, new_id, people,
+        agents, new_id, people,
     },
 };
 
@@ -38,7 +43,7 @@ impl Gate {
     {
         let (gate, decider, id) = (self.clone(), decider.clone(), id.to_owned());
         let (event, expiry_event, woken) = (new_id(), new_id(), id.clone());
-        let (committed, decided_id) = (event.clone(), id.clone());
+        let committed = event.clone();
         let work = move |conn: &mut Conn| {
             let (action, now) = lock_current(&gate, conn, &id, &expiry_event)?;
             let judged = match &action {
@@ -79,10 +84,7 @@ impl Gate {
         };
         // Only an ended action is worth recalling; of a denial it is enough to be told to try again.
         let own_event = committed.clone();
-        let recall = move |conn: &mut Conn| {
-            let won = events::find(conn, &own_event)?.is_some_and(|event| !event.denied);
-            Ok(actions::find(conn, &decided_id)?.filter(|_| won).map(Ok))
-        };
+        let recall = move |conn: &mut Conn| Ok(told_of(conn, &own_event)?.map(|(action, _)| Ok(action)));
         let decided = self.db.write_once(&committed, work, recall).await?;
         self.waiters.wake(&woken);
         Ok(decided?)

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{
     Gate,
-    about::about,
+    about::{about, told_of},
     expire::lock_current,
     pause::paused,
     slot::{Course, course},
@@ -66,7 +66,7 @@ impl Gate {
             expiry_event: new_id(),
         };
         let (gate, recaller) = (self.clone(), self.clone());
-        let (event, opened) = (ids.event.clone(), ids.action.clone());
+        let (event, own_event) = (ids.event.clone(), ids.event.clone());
         let work = move |conn: &mut Conn| {
             let asked = gate.ask(conn, &request, &ids)?;
             let actor = Actor::Agent(request.agent_id.clone());
@@ -102,11 +102,14 @@ impl Gate {
                 }
             }
         };
-        // What opened nothing left nothing behind that a second call would repeat.
+        // A denial left nothing behind: it is enough to be told to try again.
         let recall = move |conn: &mut Conn| {
-            let Some(action) = actions::find(conn, &opened)? else { return Ok(None) };
+            let Some((action, outcome)) = told_of(conn, &own_event)? else {
+                return Ok(None);
+            };
             let now = recaller.clock.now(conn)?;
-            recaller.view(conn, &action, now, Some(Disposition::New)).map(|view| Some(Ok(view)))
+            let disposition = outcome.parse().unwrap_or(Disposition::New);
+            recaller.view(conn, &action, now, Some(disposition)).map(|view| Some(Ok(view)))
         };
         self.db.write_once(&event, work, recall).await?.map_err(Error::from)
     }

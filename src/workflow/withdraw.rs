@@ -1,8 +1,15 @@
 //! The agent takes its request back.
 
-use super::{Gate, about::about, decide::end, expire::lock_current, view::ActionView};
+use super::{
+    Gate,
+    about::{about, told_of},
+    decide::end,
+    expire::lock_current,
+    view::ActionView,
+};
 use crate::{
     audit::{self, Actor, Entry, Source, What},
+    db::Conn,
     error::{Code, Denial, Result},
     store::{
         actions::{Ending, Status},
@@ -24,7 +31,8 @@ impl Gate {
     ) -> Result<ActionView> {
         let (gate, agent_id, source, id) = (self.clone(), agent_id.to_owned(), source.clone(), id.to_owned());
         let (event, expiry_event, woken) = (new_id(), new_id(), id.clone());
-        let withdrawn = self.db.write(move |conn| {
+        let (committed, own_event, recaller) = (event.clone(), event.clone(), self.clone());
+        let work = move |conn: &mut Conn| {
             let actor = Actor::Agent(agent_id.clone());
             let (action, now) = lock_current(&gate, conn, &id, &expiry_event)?;
             let Some(action) = action.filter(|action| action.agent_id == agent_id) else {
@@ -41,8 +49,14 @@ impl Gate {
             let entry = Entry::new(What::ToolCall, actor, &source, action.status.as_str()).with("tool", tool);
             audit::record(conn, &event, now, &about(entry, &action))?;
             gate.view(conn, &action, now, None).map(Ok)
-        });
-        let withdrawn = withdrawn.await?;
+        };
+        // Of a denial it is enough to be told to try again.
+        let recall = move |conn: &mut Conn| {
+            let Some((action, _)) = told_of(conn, &own_event)? else { return Ok(None) };
+            let now = recaller.clock.now(conn)?;
+            recaller.view(conn, &action, now, None).map(|view| Some(Ok(view)))
+        };
+        let withdrawn = self.db.write_once(&committed, work, recall).await?;
         self.waiters.wake(&woken);
         Ok(withdrawn?)
     }

@@ -3,5 +3,6 @@
 //! nobody is told that something failed that was done.
 
 mod calls;
+mod cut_off;
 mod hung_up;
 mod killed;

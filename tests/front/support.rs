@@ -33,3 +33,4 @@ pub use client::{Client, Era};
 pub use person::Person;
 pub use run::runtime;
 pub(crate) use run::{backends, in_browser};
+pub use session::Session;

@@ -132,6 +132,15 @@ impl Ready {
         !told.is_error && told.body["status"] == self.status_after().as_str()
     }
 
+    /// The disposition in the answer of the call when it is done; decisions have none.
+    pub fn disposition_after(&self) -> Option<Value> {
+        match self.call {
+            Call::Request | Call::NextAttempt => Some("new".into()),
+            Call::Replay => Some("replayed".into()),
+            _ => None,
+        }
+    }
+
     /// Sends the call again and looks at what it is told: `stands` says whether the first one was committed. Then follows the
     /// action to its end, and looks whether the effect is there exactly once.
     pub async fn send_again(&self, scene: &Scene<'_>, stands: bool) {

@@ -1,9 +1,10 @@
-//! A cable to a Postgres server that can be pulled out.
+//! A cable to a Postgres server that can be pulled out, or cut at a commit.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use tokio::io::{AsyncRead, AsyncWrite, copy_bidirectional};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use url::Url;
 
@@ -13,16 +14,31 @@ use super::Database;
 pub struct Cable {
     /// The database at the cable's end, as `DATABASE_URL` takes it.
     pub url: String,
-    end: Arc<End>,
+    line: Arc<Line>,
     port: u16,
     plugged: Option<JoinHandle<()>>,
+}
+
+/// Where a connection breaks at the COMMIT of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// The server never hears of it.
+    Before,
+    /// The server hears of it, and nobody waits for its answer.
+    Behind,
+    /// The server answers, and nobody hears that.
+    After,
 }
 
 impl Cable {
     /// Plugged in.
     pub async fn to(database: &Database) -> Self {
         let mut url: Url = database.url.parse().unwrap();
-        let end = Arc::new(End::of(&url));
+        let line = Arc::new(Line {
+            end: End::of(&url),
+            cuts: Mutex::default(),
+            is_dead: watch::Sender::new(false),
+        });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let others: Vec<(String, String)> = url
@@ -35,10 +51,10 @@ impl Cable {
             .extend_pairs(others)
             .append_pair("host", "127.0.0.1")
             .append_pair("port", &port.to_string());
-        let plugged = Some(tokio::spawn(forward(listener, Arc::clone(&end))));
+        let plugged = Some(tokio::spawn(forward(listener, Arc::clone(&line))));
         Self {
             url: url.into(),
-            end,
+            line,
             port,
             plugged,
         }
@@ -54,7 +70,52 @@ impl Cable {
     /// Plugs it in again.
     pub async fn plug_in(&mut self) {
         let listener = TcpListener::bind(("127.0.0.1", self.port)).await.unwrap();
-        self.plugged = Some(tokio::spawn(forward(listener, Arc::clone(&self.end))));
+        self.plugged = Some(tokio::spawn(forward(listener, Arc::clone(&self.line))));
+    }
+
+    /// Breaks the connection of the next write at its COMMIT. All others go on.
+    pub fn cut_a_commit(&self, cut: Cut) {
+        *self.line.cuts.lock().unwrap() = vec![(cut, Then::GoOn)];
+    }
+
+    /// Loses the answers to the next `count` COMMITs of writes, which wait for each other; with the last of them the line goes
+    /// dead.
+    pub fn cut_commits_and_go_dead(&self, count: usize) {
+        let mut cuts = vec![(Cut::After, Then::Die)];
+        cuts.resize(count, (Cut::After, Then::WaitForTheEnd));
+        *self.line.cuts.lock().unwrap() = cuts;
+    }
+
+    /// Waits until the line is dead.
+    pub async fn until_dead(&self) {
+        self.line.died().await;
+    }
+
+    /// Brings the line back to life.
+    pub fn revive(&self) {
+        self.line.is_dead.send_replace(false);
+    }
+}
+
+/// The state that all connections share.
+struct Line {
+    end: End,
+    /// What happens to the next commits, the last first.
+    cuts: Mutex<Vec<(Cut, Then)>>,
+    is_dead: watch::Sender<bool>,
+}
+
+/// What becomes of the line after a cut.
+#[derive(Clone, Copy)]
+enum Then {
+    GoOn,
+    WaitForTheEnd,
+    Die,
+}
+
+impl Line {
+    async fn died(&self) {
+        self.is_dead.subscribe().wait_for(|is_dead| *is_dead).await.unwrap();
     }
 }
 
@@ -78,24 +139,74 @@ impl End {
 }
 
 /// Forwards for as long as the task lives; its connections end with it.
-async fn forward(listener: TcpListener, end: Arc<End>) {
+async fn forward(listener: TcpListener, line: Arc<Line>) {
     let mut connections = tokio::task::JoinSet::new();
     loop {
         let (near, _) = listener.accept().await.unwrap();
-        match &*end {
-            End::Socket(path) => connections.spawn(join(near, UnixStream::connect(path.clone()))),
+        if *line.is_dead.borrow() {
+            continue;
+        }
+        let line = Arc::clone(&line);
+        match &line.end {
+            End::Socket(path) => {
+                let far = UnixStream::connect(path.clone());
+                connections.spawn(async move { join(near, far.await.unwrap(), &line).await })
+            }
             End::Address(host, port) => {
-                connections.spawn(join(near, TcpStream::connect((host.clone(), *port))))
+                let far = TcpStream::connect((host.clone(), *port));
+                connections.spawn(async move { join(near, far.await.unwrap(), &line).await })
             }
         };
     }
 }
 
-async fn join<S>(mut near: TcpStream, far: impl Future<Output = std::io::Result<S>>)
-where
-    S: AsyncRead + AsyncWrite + Unpin,
-{
-    let mut far = far.await.unwrap();
-    // Either end may hang up.
-    let _ = copy_bidirectional(&mut near, &mut far).await;
+/// Forwards one connection until either end hangs up or it is cut.
+async fn join(near: TcpStream, far: impl AsyncRead + AsyncWrite, line: &Line) {
+    let (mut client, mut to_client) = near.into_split();
+    let (mut server, mut to_server) = tokio::io::split(far);
+    let (mut said, mut heard) = (vec![0; 1 << 16], vec![0; 1 << 16]);
+    let mut is_writing = false;
+    loop {
+        tokio::select! {
+            count = client.read(&mut said) => {
+                let Ok(count @ 1..) = count else { return };
+                let said = &said[..count];
+                // Only writes set a time-out for locks, when they begin.
+                is_writing |= contains(said, b"lock_timeout");
+                // The zero at the end tells it from READ COMMITTED.
+                if is_writing && contains(said, b"COMMIT\0") {
+                    is_writing = false;
+                    let cut = line.cuts.lock().unwrap().pop();
+                    if let Some((cut, then)) = cut {
+                        if cut != Cut::Before {
+                            to_server.write_all(said).await.unwrap();
+                        }
+                        if cut == Cut::After {
+                            assert!(server.read(&mut heard).await.unwrap() > 0);
+                        }
+                        match then {
+                            Then::GoOn => {}
+                            Then::WaitForTheEnd => line.died().await,
+                            Then::Die => drop(line.is_dead.send_replace(true)),
+                        }
+                        return;
+                    }
+                }
+                if to_server.write_all(said).await.is_err() {
+                    return;
+                }
+            }
+            count = server.read(&mut heard) => {
+                let Ok(count @ 1..) = count else { return };
+                if to_client.write_all(&heard[..count]).await.is_err() {
+                    return;
+                }
+            }
+            () = line.died() => return,
+        }
+    }
+}
+
+fn contains(bytes: &[u8], word: &[u8]) -> bool {
+    bytes.windows(word.len()).any(|window| window == word)
 }

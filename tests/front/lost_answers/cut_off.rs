@@ -1,0 +1,152 @@
+//! The way to Postgres breaks at a COMMIT: before the server hears of it, while it works on it, or with its answer.
+
+use countersign::store::people::Role;
+use futures_util::future::join_all;
+use reqwest::StatusCode;
+
+use super::calls::{Call, Ready, Scene};
+use crate::support::cable::{Cable, Cut};
+use crate::support::races::repeat;
+use crate::support::run::run;
+use crate::support::shop::{id, refund};
+use crate::support::{Backend, Session, TestApp};
+
+const ROUNDS: usize = 10;
+
+/// An application at the end of a cable, with an order for each call: `#0` and so on.
+async fn on_a_cable(test: impl AsyncFnOnce(&TestApp, &Cable, &Scene<'_>)) {
+    let database = Backend::Postgres.fresh_database();
+    let cable = Cable::to(&database).await;
+    let app = TestApp::through(&cable, database).await;
+    let scene = Scene {
+        agent: app.agent.clone(),
+        person: app.person(Role::Approver).await.clone(),
+        database: &app.database,
+    };
+    test(&app, &cable, &scene).await;
+    drop(scene);
+    crate::support::run::Fixture::tear_down(app).await;
+}
+
+#[test]
+fn a_lost_commit_is_looked_up_before_anybody_is_told() {
+    run(Backend::Postgres, async |_: &Backend| {
+        on_a_cable(async |app, cable, scene| {
+            let books = app.books();
+            repeat("connections cut at a commit", Backend::Postgres, ROUNDS, async |round| {
+                for cut in [Cut::Before, Cut::Behind, Cut::After] {
+                    for call in Call::ALL {
+                        let order = app.order(&format!("#{round}{cut:?}{call:?}"), 50_000).await.name;
+                        let ready = Ready::new(scene, call, &order).await;
+                        cable.cut_a_commit(cut);
+                        let told = ready.send(scene).await.unwrap();
+                        assert!(ready.is_done(&told), "{cut:?} {call:?}: {told:?}");
+                        assert_eq!(told.body.get("disposition"), ready.disposition_after().as_ref());
+                        books.balance();
+                        ready.send_again(scene, true).await;
+                        books.balance();
+                    }
+                }
+            })
+            .await;
+        })
+        .await;
+    });
+}
+
+#[test]
+fn a_commit_that_is_still_under_way_is_waited_for() {
+    run(Backend::Postgres, async |_: &Backend| {
+        on_a_cable(async |app, cable, scene| {
+            let books = app.books();
+            app.rival().block_commits();
+            repeat("connections cut during a commit", Backend::Postgres, ROUNDS, async |round| {
+                for call in Call::ALL {
+                    let order = app.order(&format!("#{round}{call:?}"), 50_000).await.name;
+                    let ready = Ready::new(scene, call, &order).await;
+                    let mut rival = app.rival();
+                    rival.begin("UPDATE turnstile SET one = one");
+                    cable.cut_a_commit(Cut::Behind);
+                    let sent = tokio::spawn(ready.send(scene));
+                    // The first try at its commit, and the second at the first one's rows.
+                    app.until_blocked(0, 1).await;
+                    while app.rival().waiters() != Some(2) {
+                        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+                    }
+                    rival.run("COMMIT");
+
+                    let told = sent.await.unwrap().unwrap();
+                    assert!(ready.is_done(&told), "{call:?}: {told:?}");
+                    assert_eq!(told.body.get("disposition"), ready.disposition_after().as_ref());
+                    ready.send_again(scene, true).await;
+                    books.balance();
+                }
+            })
+            .await;
+        })
+        .await;
+    });
+}
+
+#[test]
+fn without_a_way_to_find_out_nobody_is_told_that_it_failed() {
+    run(Backend::Postgres, async |_: &Backend| {
+        on_a_cable(async |app, cable, scene| {
+            let (books, session) = (app.books(), app.session(&scene.person).await);
+            repeat("cut off from the database at a commit", Backend::Postgres, ROUNDS, async |round| {
+                let mut calls = Vec::new();
+                for call in Call::ALL {
+                    let order = app.order(&format!("#{round}{call:?}"), 50_000).await.name;
+                    calls.push(Ready::new(scene, call, &order).await);
+                }
+                let (approved, rejected) =
+                    (asked(app, scene, round, 1).await, asked(app, scene, round, 2).await);
+                // One after the other would each wait for a database that is away.
+                cable.cut_commits_and_go_dead(calls.len() + 2);
+                let sent = join_all(calls.iter().map(|ready| ready.send(scene)));
+                let (told, approval, rejection) =
+                    tokio::join!(sent, session.approving(&approved), session.rejecting(&rejected));
+                cable.until_dead().await;
+                for (told, ready) in told.into_iter().zip(&calls) {
+                    let told = told.unwrap();
+                    assert!(told.is_error, "{:?}: {told:?}", ready.call);
+                    let error = told.body.get("error").unwrap_or(&told.body);
+                    assert_eq!(error["code"], "unavailable", "{:?}: {told:?}", ready.call);
+                    let sentence = error.get("message").or(error.get("detail")).unwrap().to_string();
+                    assert!(sentence.contains("outcome is unknown"), "{sentence}");
+                    assert!(sentence.contains("same call again"), "{sentence}");
+                }
+                for page in [approval, rejection] {
+                    assert_eq!(page.status, StatusCode::SERVICE_UNAVAILABLE);
+                    assert!(!page.html.to_lowercase().contains("failed"), "{}", page.html);
+                }
+
+                cable.revive();
+                books.balance();
+                finds(&session, &approved, "executed").await;
+                finds(&session, &rejected, "rejected").await;
+                for ready in &calls {
+                    ready.send_again(scene, true).await;
+                }
+                books.balance();
+            })
+            .await;
+        })
+        .await;
+    });
+}
+
+/// A request for a refund on an order of its own, as an approver sees it.
+async fn asked(app: &TestApp, scene: &Scene<'_>, round: usize, number: usize) -> serde_json::Value {
+    let order = app.order(&format!("#{round}.{number}"), 50_000).await.name;
+    let action = app.ask("request_refund", refund(&order, 100)).await;
+    scene.person.action(&action).await
+}
+
+/// Whoever clicks again is told by whom it was decided: by themselves.
+async fn finds(session: &Session, seen: &serde_json::Value, status: &str) {
+    let page = session.approving(seen).await;
+    assert_eq!(page.status, StatusCode::CONFLICT);
+    let sentence = format!("already {status}: approver@example.com was first");
+    assert!(page.html.contains(&sentence), "{} {}", id(seen), page.html);
+}
