@@ -55,6 +55,9 @@ impl Mcp {
             log: self.log,
             ..Config::on(&self.database_url)?
         };
-        stdio::serve(open(config).await?.gateway, key, stdin(), stdout()).await
+        let app = open(config).await?;
+        // Every decision falls in another process.
+        tokio::spawn(app.gate.clone().watch_for_ever());
+        stdio::serve(app.gateway, key, stdin(), stdout()).await
     }
 }

@@ -39,6 +39,8 @@ impl Demo {
         let agents = self.sheet["agents"].as_array().unwrap();
         let agent = agents.iter().find(|agent| agent["name"] == name).unwrap();
         Agent {
+            elsewhere: None,
+            stdio: None,
             name: name.into(),
             key: agent["key"].as_str().unwrap().into(),
             endpoint: self.sheet["mcp_url"].as_str().unwrap().into(),

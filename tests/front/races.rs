@@ -12,6 +12,7 @@ mod approve_withdraw;
 mod audit_fails;
 mod cancel_refund;
 mod edited_order;
+mod equal_writes;
 mod first_insert;
 mod hang_up;
 mod key_reused;
@@ -21,10 +22,12 @@ mod over_total;
 mod pauses;
 mod pending_duplicate;
 mod person_gone;
+mod processes;
 mod repeated_after_end;
 mod revoked_agent;
 mod sweepers;
 mod two_agents;
+mod window_edge;
 
 /// How many contend at once.
 const CONTENDERS: usize = 16;

@@ -69,10 +69,7 @@ fn a_commit_that_is_still_under_way_is_waited_for() {
                     cable.cut_a_commit(Cut::Behind);
                     let sent = tokio::spawn(ready.send(scene));
                     // The first try at its commit, and the second at the first one's rows.
-                    app.until_blocked(0, 1).await;
-                    while app.rival().waiters() != Some(2) {
-                        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-                    }
+                    app.until_waiting(2).await;
                     rival.run("COMMIT");
 
                     let told = sent.await.unwrap().unwrap();

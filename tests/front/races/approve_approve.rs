@@ -10,9 +10,10 @@ use crate::support::races::{race, repeat};
 use crate::support::rival::lock_action;
 use crate::support::settings::figure;
 use crate::support::shop::refund;
-use crate::support::{TestApp, backends};
+use crate::support::{TestApp, backends, races};
 
-backends!(approvals_at_once_refund_once, rest_and_the_browser_at_once, the_first_approval_wins);
+races!(approvals_at_once_refund_once, rest_and_the_browser_at_once);
+backends!(the_first_approval_wins);
 
 async fn approvals_at_once_refund_once(app: &TestApp) {
     let (one, other) = (app.person(Role::Approver).await, app.person(Role::Owner).await);

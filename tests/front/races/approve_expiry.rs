@@ -10,13 +10,10 @@ use crate::support::races::{race, repeat};
 use crate::support::rival::lock_action;
 use crate::support::settings::figure;
 use crate::support::shop::refund;
-use crate::support::{TestApp, backends};
+use crate::support::{TestApp, backends, races};
 
-backends!(
-    approvals_and_sweepers_when_the_time_is_over,
-    an_approval_that_waited_too_long_is_too_late,
-    an_approval_that_came_in_time_counts
-);
+races!(approvals_and_sweepers_when_the_time_is_over);
+backends!(an_approval_that_waited_too_long_is_too_late, an_approval_that_came_in_time_counts);
 
 /// Longer than a request waits for a decision.
 const TOO_LONG: TimeDelta = TimeDelta::minutes(31);
@@ -38,7 +35,7 @@ async fn approvals_and_sweepers_when_the_time_is_over(app: &TestApp) {
             let gate = app.inner.gate.clone();
             async move { gate.sweep().await.map(|_| None).unwrap() }.boxed()
         });
-        let clock = app.inner.clock.clone();
+        let clock = app.time();
         let time = async move {
             clock.shift(TOO_LONG);
             None
@@ -73,7 +70,7 @@ async fn an_approval_that_waited_too_long_is_too_late(app: &TestApp) {
         somebody.begin(&lock_action(&action));
         let approval = tokio::spawn(person.approving(&seen));
         app.until_blocked(0, 1).await;
-        app.inner.clock.shift(TOO_LONG);
+        app.time().shift(TOO_LONG);
         somebody.run("COMMIT");
 
         let reply = approval.await.unwrap();
@@ -96,7 +93,7 @@ async fn an_approval_that_came_in_time_counts(GatedApp { app, gate }: &GatedApp)
         gate.shut();
         let approval = tokio::spawn(person.approving(&seen));
         gate.until_reached().await;
-        app.inner.clock.shift(TOO_LONG);
+        app.time().shift(TOO_LONG);
         let sweeper = app.inner.gate.clone();
         let sweeper = tokio::spawn(async move { sweeper.sweep().await });
         app.until_blocked(1, 1).await;

@@ -8,9 +8,10 @@ use crate::support::races::{race, repeat};
 use crate::support::rival::lock_action;
 use crate::support::settings::figure;
 use crate::support::shop::refund;
-use crate::support::{TestApp, backends};
+use crate::support::{TestApp, backends, races};
 
-backends!(approvals_and_rejections_at_once, whoever_comes_first_decides);
+races!(approvals_and_rejections_at_once);
+backends!(whoever_comes_first_decides);
 
 async fn approvals_and_rejections_at_once(app: &TestApp) {
     let person = app.person(Role::Approver).await;

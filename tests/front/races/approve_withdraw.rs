@@ -10,9 +10,10 @@ use crate::support::races::{race, repeat};
 use crate::support::rival::lock_action;
 use crate::support::settings::figure;
 use crate::support::shop::refund;
-use crate::support::{Agent, Person, TestApp, backends};
+use crate::support::{Agent, Person, TestApp, backends, races};
 
-backends!(withdrawals_and_approvals_at_once, whoever_comes_first_wins);
+races!(withdrawals_and_approvals_at_once);
+backends!(whoever_comes_first_wins);
 
 async fn withdrawals_and_approvals_at_once(app: &TestApp) {
     let person = app.person(Role::Approver).await;

@@ -6,9 +6,9 @@ use serde_json::Value;
 use super::{CONTENDERS, ROUNDS};
 use crate::support::races::{race, repeat};
 use crate::support::shop::{cancellation, id, refund};
-use crate::support::{TestApp, backends};
+use crate::support::{TestApp, races};
 
-backends!(two_cancellations_and_a_refund_at_once);
+races!(two_cancellations_and_a_refund_at_once);
 
 async fn two_cancellations_and_a_refund_at_once(app: &TestApp) {
     let other = app.add_agent("another", &["orders:write"]).await;

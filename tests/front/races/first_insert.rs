@@ -9,9 +9,10 @@ use crate::support::app::Server;
 use crate::support::held::GatedApp;
 use crate::support::races::{race, repeat};
 use crate::support::shop::{id, refund};
-use crate::support::{Agent, TestApp, backends};
+use crate::support::{Agent, TestApp, backends, races};
 
-backends!(one_request_through_two_servers, the_second_server_waits_for_the_first);
+races!(one_request_through_two_servers);
+backends!(the_second_server_waits_for_the_first);
 
 async fn one_request_through_two_servers(app: &TestApp) {
     let other_server = app.another_server();

@@ -4,9 +4,10 @@ use super::{CONTENDERS, ROUNDS};
 use crate::support::held::GatedApp;
 use crate::support::races::{race, repeat};
 use crate::support::shop::{id, refund, with_key};
-use crate::support::{TestApp, backends};
+use crate::support::{TestApp, backends, races};
 
-backends!(sixteen_writes_under_one_key, another_write_while_the_first_is_in_flight);
+races!(sixteen_writes_under_one_key);
+backends!(another_write_while_the_first_is_in_flight);
 
 async fn sixteen_writes_under_one_key(app: &TestApp) {
     let processes = app.agent.processes(CONTENDERS);

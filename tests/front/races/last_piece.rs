@@ -6,9 +6,9 @@ use serde_json::Value;
 use super::{CONTENDERS, ROUNDS};
 use crate::support::races::{race, repeat};
 use crate::support::shop::{adjustment, with_key};
-use crate::support::{TestApp, backends};
+use crate::support::{TestApp, races};
 
-backends!(the_last_piece_goes_once);
+races!(the_last_piece_goes_once);
 
 async fn the_last_piece_goes_once(app: &TestApp) {
     let person = app.person(Role::Approver).await;

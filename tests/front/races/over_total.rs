@@ -6,9 +6,10 @@ use super::{CONTENDERS, ROUNDS};
 use crate::support::held::GatedApp;
 use crate::support::races::{race, repeat};
 use crate::support::shop::refund;
-use crate::support::{TestApp, backends};
+use crate::support::{TestApp, backends, races};
 
-backends!(sixteen_refunds_of_which_two_fit, the_second_refund_sees_the_first);
+races!(sixteen_refunds_of_which_two_fit);
+backends!(the_second_refund_sees_the_first);
 
 async fn sixteen_refunds_of_which_two_fit(app: &TestApp) {
     let person = app.person(Role::Approver).await;

@@ -6,9 +6,9 @@ use serde_json::Value;
 use super::{CONTENDERS, ROUNDS};
 use crate::support::races::{race, repeat};
 use crate::support::shop::{id, refund};
-use crate::support::{TestApp, backends};
+use crate::support::{TestApp, races};
 
-backends!(duplicates_of_a_pending_request_join_it, duplicates_past_the_due_time_open_one_attempt);
+races!(duplicates_of_a_pending_request_join_it, duplicates_past_the_due_time_open_one_attempt);
 
 async fn duplicates_of_a_pending_request_join_it(app: &TestApp) {
     let processes = app.agent.processes(CONTENDERS);
@@ -36,7 +36,7 @@ async fn duplicates_past_the_due_time_open_one_attempt(app: &TestApp) {
         let order = app.order(&format!("#{round}"), 50_000).await.name;
         let arguments = refund(&order, 12_000);
         let overdue = app.ask("request_refund", arguments.clone()).await;
-        app.inner.clock.shift(TimeDelta::minutes(31));
+        app.time().shift(TimeDelta::minutes(31));
 
         let answers = race(processes.iter().map(|agent| agent.calling("request_refund", &arguments))).await;
 

@@ -7,9 +7,10 @@ use super::{CONTENDERS, ROUNDS};
 use crate::support::races::{race, repeat};
 use crate::support::settings::figure;
 use crate::support::shop::refund;
-use crate::support::{Person, TestApp, backends, http};
+use crate::support::{TestApp, backends, races};
 
-backends!(a_decision_waits_for_the_change_under_way, decisions_while_a_person_is_demoted);
+races!(decisions_while_a_person_is_demoted);
+backends!(a_decision_waits_for_the_change_under_way);
 
 async fn a_decision_waits_for_the_change_under_way(app: &TestApp) {
     let person = app.person(Role::Approver).await;
@@ -57,7 +58,7 @@ const AS_BEFORE: &str = "UPDATE people SET role = 'approver', enabled = (1 = 1);
 async fn decisions_while_a_person_is_demoted(app: &TestApp) {
     let (books, mut in_time) = (app.books(), 0);
     let owner = app.person(Role::Owner).await;
-    let clients: Vec<_> = (1..CONTENDERS).map(|_| http::client()).collect();
+    let windows = owner.windows(CONTENDERS - 1);
     repeat("approve × demote", app.database.backend, ROUNDS, async |round| {
         let person = app.add_person(&format!("p{round}"), Role::Approver).await;
         let order = app.order(&format!("#{round}"), 50_000).await.name;
@@ -69,12 +70,8 @@ async fn decisions_while_a_person_is_demoted(app: &TestApp) {
             auth.set_role(&email, Role::Viewer).await.unwrap();
             None
         };
-        let approvals = clients.iter().map(|http| {
-            let window = Person {
-                http: http.clone(),
-                ..person.clone()
-            };
-            let approval = window.approving(&seen);
+        let approvals = windows.iter().map(|window| {
+            let approval = window.replaced_by(&person).approving(&seen);
             async { Some(approval.await) }.boxed()
         });
         let replies = race(approvals.chain([demotion.boxed()])).await;

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use super::{CONTENDERS, ROUNDS};
 use crate::support::races::{race, repeat};
 use crate::support::shop::{id, refund};
-use crate::support::{Agent, TestApp, backends};
+use crate::support::{Agent, TestApp, races};
 
-backends!(
+races!(
     duplicates_of_an_executed_request_replay_it,
     duplicates_of_a_rejected_request_replay_it,
     duplicates_of_a_failed_request_open_one_attempt,
@@ -55,7 +55,7 @@ async fn duplicates_of_a_withdrawn_request_open_one_attempt(app: &TestApp) {
 
 async fn duplicates_of_an_expired_request_open_one_attempt(app: &TestApp) {
     open_one_attempt(app, "expired", async |_, _| {
-        app.inner.clock.shift(TimeDelta::minutes(31));
+        app.time().shift(TimeDelta::minutes(31));
         app.inner.gate.sweep().await.unwrap();
     })
     .await;

@@ -9,13 +9,13 @@ use crate::support::person::Reply;
 use crate::support::races::{race, repeat};
 use crate::support::settings::figure;
 use crate::support::shop::{id, refund};
-use crate::support::{Agent, Person, TestApp, backends};
+use crate::support::{Agent, Person, TestApp, backends, races};
 
+races!(approvals_while_the_agent_is_revoked);
 backends!(
     a_revoked_agents_request_fails,
     a_request_beyond_the_scopes_fails,
-    an_approval_waits_for_a_revocation_under_way,
-    approvals_while_the_agent_is_revoked
+    an_approval_waits_for_a_revocation_under_way
 );
 
 async fn a_revoked_agents_request_fails(app: &TestApp) {

@@ -5,9 +5,9 @@ use serde_json::Value;
 use super::{CONTENDERS, ROUNDS};
 use crate::support::races::{race, repeat};
 use crate::support::shop::{id, refund, with_key};
-use crate::support::{TestApp, backends};
+use crate::support::{TestApp, races};
 
-backends!(a_key_belongs_to_its_agent);
+races!(a_key_belongs_to_its_agent);
 
 async fn a_key_belongs_to_its_agent(app: &TestApp) {
     let other = app.add_agent("another", &["orders:write"]).await;

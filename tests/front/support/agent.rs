@@ -1,10 +1,13 @@
 //! An agent, as it meets the MCP door: plain JSON-RPC over HTTP, so that a test can also send what no library would.
 
+use std::sync::Arc;
+
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use reqwest::{RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 
+use super::elsewhere::{Elsewhere, Stdio};
 use super::http;
 
 /// An agent and its key. Clones share nothing but that, as two processes of one agent would.
@@ -14,6 +17,10 @@ pub struct Agent {
     pub key: String,
     pub endpoint: String,
     pub http: reqwest::Client,
+    /// The other processes that it may call through.
+    pub elsewhere: Option<Arc<Elsewhere>>,
+    /// The program that it calls through instead of the endpoint.
+    pub stdio: Option<Stdio>,
 }
 
 /// What a tool answered.
@@ -25,11 +32,21 @@ pub struct Answer {
 }
 
 impl Agent {
-    /// The agent in as many processes, each with connections of its own.
+    /// The agent in as many processes, each with connections of its own. Where there is more than one way to the gate they
+    /// take turns.
     pub fn processes(&self, count: usize) -> Vec<Self> {
-        let process = |_| Self {
-            http: http::client(),
-            ..self.clone()
+        let stdio = self.elsewhere.as_ref().map(|elsewhere| elsewhere.stdio(&self.key));
+        let process = |number: usize| {
+            let mut process = Self {
+                http: http::client(),
+                ..self.clone()
+            };
+            match (&self.elsewhere, number % 3) {
+                (Some(elsewhere), 1) => process.endpoint = format!("{}/mcp", elsewhere.url),
+                (Some(_), 2) => process.stdio.clone_from(&stdio),
+                _ => {}
+            }
+            process
         };
         (0..count).map(process).collect()
     }
@@ -47,6 +64,9 @@ impl Agent {
 
     /// The same with a server that may go away before it answers.
     pub async fn try_call(&self, tool: &str, arguments: Value) -> reqwest::Result<Answer> {
+        if let Some(stdio) = &self.stdio {
+            return Ok(stdio.call(tool, arguments).await);
+        }
         let reply = self.try_rpc("tools/call", json!({ "name": tool, "arguments": arguments })).await?;
         let result = reply.get("result").unwrap_or_else(|| panic!("{tool} {arguments} answered {reply}"));
         Ok(Answer {

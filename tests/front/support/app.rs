@@ -1,6 +1,7 @@
 //! The whole application on a database of its own, served on a port of its own.
 
 use std::net::TcpListener;
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use countersign::app::{self, App};
@@ -12,12 +13,13 @@ use countersign::store::people::Role;
 use tokio::sync::{OnceCell, oneshot};
 
 use super::cable::Cable;
+use super::elsewhere::Elsewhere;
 use super::run::Fixture;
 use super::{Agent, Backend, Database, Person, http};
 
 /// A running Countersign with an empty shop, two agents, and people made as they are asked for.
 pub struct TestApp {
-    /// The application that is served. Its clock is the served one's: `app.inner.clock.shift(…)` moves both.
+    /// The application that is served. Its clock is the served one's: `app.time().shift(…)` moves both.
     pub inner: App,
     /// Where it is served, such as `http://127.0.0.1:40123`.
     pub url: String,
@@ -28,6 +30,8 @@ pub struct TestApp {
     people: [OnceCell<Person>; 4],
     http: reqwest::Client,
     server: Server,
+    /// The other processes that agents and people act through, if there are any.
+    pub elsewhere: Option<Arc<Elsewhere>>,
     pub database: Database,
 }
 
@@ -38,6 +42,19 @@ impl TestApp {
     /// With settings of one's own.
     pub async fn with(backend: Backend, configure: impl FnOnce(&mut Config)) -> Self {
         Self::on(backend.fresh_database(), configure, App::build).await
+    }
+
+    /// Beside a second server and a program that speaks MCP over its standard input and output, all under one rate of writes.
+    /// An agent's processes and a person's windows spread over them.
+    pub async fn on_several_processes(backend: Backend, write_rate: &str) -> Self {
+        let rate = write_rate.parse().unwrap();
+        let mut app = Self::with(backend, |config| config.write_rate = rate).await;
+        let settings = [("COUNTERSIGN_READ_RATE", "off"), ("COUNTERSIGN_WRITE_RATE", write_rate)];
+        app.elsewhere = Some(Elsewhere::on(&app.database, &settings));
+        for agent in [&mut app.agent, &mut app.reader] {
+            agent.elsewhere.clone_from(&app.elsewhere);
+        }
+        app
     }
 
     /// With kinds and read tools of one's own.
@@ -69,6 +86,7 @@ impl TestApp {
             people: Default::default(),
             http,
             server,
+            elsewhere: None,
             database,
         }
     }
@@ -108,6 +126,7 @@ impl TestApp {
             api_token,
             api,
             http: self.http.clone(),
+            elsewhere: self.elsewhere.clone(),
         }
     }
 
@@ -120,17 +139,22 @@ impl TestApp {
             people,
             http,
             database,
+            elsewhere,
             ..
         } = self;
         // Their idle connections would be waited for.
-        drop((agent, reader, people, http));
+        drop((agent, reader, people, http, elsewhere));
         server.stop().await;
         database
     }
 
     /// One more agent.
     pub async fn add_agent(&self, name: &str, scopes: &[&str]) -> Agent {
-        add_agent(&self.inner, &self.http, &self.agent.endpoint, name, scopes).await
+        let agent = add_agent(&self.inner, &self.http, &self.agent.endpoint, name, scopes).await;
+        Agent {
+            elsewhere: self.elsewhere.clone(),
+            ..agent
+        }
     }
 }
 
@@ -152,6 +176,8 @@ async fn add_agent(app: &App, http: &reqwest::Client, endpoint: &str, name: &str
         key: added.key,
         endpoint: endpoint.into(),
         http: http.clone(),
+        elsewhere: None,
+        stdio: None,
     }
 }
 

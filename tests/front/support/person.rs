@@ -1,10 +1,13 @@
 //! A person, as a program acts for them through REST.
 
+use std::sync::Arc;
+
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use reqwest::{RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 
+use super::elsewhere::Elsewhere;
 use super::http;
 use super::shop::id;
 
@@ -17,6 +20,8 @@ pub struct Person {
     /// Where `/api/v1` is.
     pub api: String,
     pub http: reqwest::Client,
+    /// Another server that the person may act through.
+    pub elsewhere: Option<Arc<Elsewhere>>,
 }
 
 /// What the server answered.
@@ -27,13 +32,28 @@ pub struct Reply {
 }
 
 impl Person {
-    /// The person in as many windows, each with connections of its own.
+    /// The person in as many windows, each with connections of its own. With another server, two and two are on each.
     pub fn windows(&self, count: usize) -> Vec<Self> {
-        let window = |_| Self {
-            http: http::client(),
-            ..self.clone()
+        let window = |number: usize| {
+            let mut window = Self {
+                http: http::client(),
+                ..self.clone()
+            };
+            if let Some(elsewhere) = self.elsewhere.as_ref().filter(|_| number / 2 % 2 == 1) {
+                window.api = format!("{}/api/v1", elsewhere.url);
+            }
+            window
         };
         (0..count).map(window).collect()
+    }
+
+    /// Somebody else in this one's window.
+    pub fn replaced_by(&self, person: &Self) -> Self {
+        Self {
+            api: self.api.clone(),
+            http: self.http.clone(),
+            ..person.clone()
+        }
     }
 
     /// An approval that is still to be sent: a contender of a race.

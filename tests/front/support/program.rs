@@ -1,7 +1,7 @@
 //! The built program, run as a person at a shell would run it, without what the shell of the tests happens to hold.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::io::{self, BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -79,11 +79,9 @@ impl Program {
                 break format!("http://{listen}");
             }
         };
-        Served {
-            url,
-            child,
-            _log: log,
-        }
+        // A program that can't write its log would stop.
+        std::thread::spawn(move || io::copy(&mut log, &mut io::sink()));
+        Served { url, child }
     }
 }
 
@@ -113,8 +111,6 @@ impl Said {
 pub struct Served {
     pub url: String,
     child: Child,
-    /// Held open: a program that can't write its log would end.
-    _log: BufReader<ChildStderr>,
 }
 
 impl Served {

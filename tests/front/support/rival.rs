@@ -185,6 +185,16 @@ impl TestApp {
         }
     }
 
+    /// Waits until so many transactions on Postgres wait for a lock, whoever began them.
+    pub async fn until_waiting(&self, count: usize) {
+        let patience = Instant::now() + Duration::from_secs(10);
+        let mut watcher = self.rival();
+        while watcher.waiters() != Some(count) {
+            assert!(Instant::now() < patience, "{:?} wait", watcher.waiters());
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+
     /// Waits until the served application writes nothing.
     pub async fn until_quiet(&self) {
         let patience = Instant::now() + Duration::from_secs(10);

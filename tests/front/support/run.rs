@@ -15,6 +15,21 @@ macro_rules! in_browser {
 }
 pub(crate) use in_browser;
 
+/// The same for functions that take a `&TestApp` and whose contenders can be spread over several processes: they run with one
+/// process as well as with three, as `on_several_processes::name`.
+macro_rules! races {
+    ($($name:ident),+ $(,)?) => {
+        $crate::support::backends!($($name),+);
+
+        mod on_several_processes {
+            use super::*;
+
+            $crate::support::run::on_each_backend!(run_on_several_processes: $($name),+);
+        }
+    };
+}
+pub(crate) use races;
+
 macro_rules! on_each_backend {
     ($run:ident: $($name:ident),+) => {$(
         mod $name {
@@ -63,6 +78,19 @@ pub fn run_in_browser(backend: Backend, test: impl AsyncFnOnce(&TestApp, &Browse
         let browser = Browser::open(&app.url).await;
         test(app, &browser).await;
         browser.close().await;
+    });
+}
+
+/// Runs a test on two servers and a program that speaks MCP over its standard input and output, unless this run leaves its
+/// backend out.
+pub fn run_on_several_processes(backend: Backend, test: impl AsyncFnOnce(&TestApp)) {
+    if !backend.is_selected() {
+        return;
+    }
+    runtime().block_on(async {
+        let app = TestApp::on_several_processes(backend, "off").await;
+        test(&app).await;
+        app.tear_down().await;
     });
 }
 

@@ -1,5 +1,7 @@
 //! A person signed in over plain HTTP: what a browser without JavaScript would send, and what no browser would.
 
+use std::sync::Arc;
+
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use reqwest::header::{CONTENT_TYPE, COOKIE, LOCATION, SET_COOKIE};
@@ -7,6 +9,7 @@ use reqwest::{RequestBuilder, Response, StatusCode};
 
 use serde_json::Value;
 
+use super::elsewhere::Elsewhere;
 use super::shop::id;
 use super::{Person, TestApp, http};
 
@@ -19,6 +22,7 @@ pub struct Session {
     /// What each form carries.
     pub form_token: String,
     http: reqwest::Client,
+    elsewhere: Option<Arc<Elsewhere>>,
 }
 
 /// A page, or a redirect to one.
@@ -47,6 +51,7 @@ impl TestApp {
             cookie: cookie_of(&entered),
             form_token: String::new(),
             http,
+            elsewhere: self.elsewhere.clone(),
         };
         session.form_token = form_token_in(&session.get("/").await.html);
         session
@@ -54,11 +59,17 @@ impl TestApp {
 }
 
 impl Session {
-    /// The session in as many windows, each with connections of its own.
+    /// The session in as many windows, each with connections of its own. With another server, two and two are on each.
     pub fn windows(&self, count: usize) -> Vec<Self> {
-        let window = |_| Self {
-            http: http::client(),
-            ..self.clone()
+        let window = |number: usize| {
+            let mut window = Self {
+                http: http::client(),
+                ..self.clone()
+            };
+            if let Some(elsewhere) = self.elsewhere.as_ref().filter(|_| number / 2 % 2 == 1) {
+                window.site.clone_from(&elsewhere.url);
+            }
+            window
         };
         (0..count).map(window).collect()
     }
