@@ -1,6 +1,6 @@
 //! The server's secret: without it, a leaked database opens nothing.
 
-use std::{fs, io::Write, os::unix::fs::OpenOptionsExt, path::Path, sync::Arc};
+use std::{fs, io::ErrorKind, path::Path, str::FromStr, sync::Arc};
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
@@ -10,6 +10,7 @@ use super::token::{self, TokenKind};
 use crate::{
     error::{Error, Result},
     kinds::canonical::hex,
+    private_file,
 };
 
 /// `COUNTERSIGN_SECRET`; keys every HMAC.
@@ -27,43 +28,32 @@ impl Secret {
     /// # Errors
     /// `Setup` when it is short, or looks like one from a manual.
     pub fn new(text: &str) -> Result<Self> {
-        if text.len() < MIN_BYTES {
-            return Err(Error::Setup(format!("COUNTERSIGN_SECRET must have at least {MIN_BYTES} bytes.")));
+        text.parse().map_err(|why| Error::Setup(format!("COUNTERSIGN_SECRET {why}.")))
+    }
+
+    /// The secret kept in `path`; nothing if there is no such file.
+    ///
+    /// # Errors
+    /// `Setup` when it can't be read, or is no secret.
+    pub fn kept(path: &Path) -> Result<Option<Self>> {
+        match fs::read_to_string(path) {
+            Ok(text) => text.trim().parse().map(Some).map_err(|why: String| unusable(path, &why)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(unusable(path, &format!("can't be read: {error}"))),
         }
-        let lower = text.to_lowercase();
-        let first = text.as_bytes().first();
-        let repeated = text.as_bytes().iter().all(|byte| Some(byte) == first);
-        if repeated || EXAMPLES.iter().any(|word| lower.contains(word)) {
-            return Err(Error::Setup(
-                "COUNTERSIGN_SECRET looks like an example. Make one, for instance with `openssl rand -hex 32`.".to_owned(),
-            ));
-        }
-        Ok(Self(text.as_bytes().into()))
     }
 
     /// The secret kept in `path`, made now if there is none. Two processes that start together end up with the same one.
+    ///
+    /// # Errors
+    /// As [`Secret::kept`], and when it can't be made.
     pub fn beside(path: &Path) -> Result<Self> {
-        let failed = |error: std::io::Error| {
-            Error::Setup(format!("The secret file {} can't be used: {error}", path.display()))
-        };
-        if !path.exists() {
-            let draft = path.with_extension(format!("{}.new", std::process::id()));
-            let mut file = fs::OpenOptions::new()
-                .write(true)
-                .create(true)
-                .truncate(true)
-                .mode(0o600)
-                .open(&draft)
-                .map_err(failed)?;
-            file.write_all(hex(&random::<32>()).as_bytes())
-                .and_then(|()| file.sync_all())
-                .map_err(failed)?;
-            // A link, unlike a rename, does not replace the file of whoever was faster.
-            let linked = fs::hard_link(&draft, path);
-            fs::remove_file(&draft).map_err(failed)?;
-            linked.or_else(|error| if path.exists() { Ok(()) } else { Err(failed(error)) })?;
+        if let Some(kept) = Self::kept(path)? {
+            return Ok(kept);
         }
-        Self::new(fs::read_to_string(path).map_err(failed)?.trim())
+        private_file::make(path, hex(&random::<32>()).as_bytes())
+            .map_err(|error| unusable(path, &format!("can't be made: {error}")))?;
+        Self::kept(path)?.ok_or_else(|| unusable(path, "is gone again"))
     }
 
     /// Lower-hex HMAC-SHA256 of a text, for one purpose.
@@ -83,6 +73,30 @@ impl Secret {
             prefix,
         }
     }
+}
+
+impl FromStr for Secret {
+    type Err = String;
+
+    /// The error says what is wrong, and does not repeat the text.
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.len() < MIN_BYTES {
+            return Err(format!("must have at least {MIN_BYTES} bytes"));
+        }
+        let lower = text.to_lowercase();
+        let first = text.as_bytes().first();
+        let repeated = text.as_bytes().iter().all(|byte| Some(byte) == first);
+        if repeated || EXAMPLES.iter().any(|word| lower.contains(word)) {
+            return Err(
+                "looks like an example; make one, for instance with `openssl rand -hex 32`".to_owned()
+            );
+        }
+        Ok(Self(text.as_bytes().into()))
+    }
+}
+
+fn unusable(path: &Path, why: &str) -> Error {
+    Error::Setup(format!("The secret file {} {why}.", path.display()))
 }
 
 /// A token as presented, not yet known to be genuine.

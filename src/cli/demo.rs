@@ -1,6 +1,7 @@
 //! `demo`: everything at once, for trying out: a shop, people, agents and requests, served.
 
 mod accounts;
+mod first;
 mod sheet;
 mod story;
 
@@ -40,8 +41,8 @@ pub struct Demo {
 
 impl Demo {
     pub(super) async fn run(self) -> Result<()> {
-        let database = format!("sqlite://{}", self.data_dir.join("countersign.db").display());
-        let config = Config::on(&database)?;
+        let database = self.data_dir.join("countersign.db");
+        let config = Config::on(&format!("sqlite://{}", database.display()))?;
         logging::start(config.log);
         let (listener, listen) = serve::bind(self.listen)?;
         DirBuilder::new().recursive(true).mode(0o700).create(&self.data_dir).map_err(|error| {
@@ -50,6 +51,7 @@ impl Demo {
                 "COUNTERSIGN_DATA_DIR (--data-dir) is {folder}, which can't be made: {error}."
             ))
         })?;
+        let first = first::begin(&self.data_dir, &database)?;
         let app = App::build(Config {
             listen,
             secret: None,
@@ -61,6 +63,9 @@ impl Demo {
         let sheet = accounts::prepare(&app, sheet::read(&path)?).await?;
         sheet.write(&path)?;
         let told = story::tell(&app, &sheet).await?;
+        if let Some(first) = first {
+            first.end()?;
+        }
         welcome(&sheet, &path, &told);
         serve::serve(app, listener).await
     }

@@ -1,5 +1,7 @@
 //! `demo`, through the built program: what a person who tries it out finds, the first time and the second.
 
+mod killed;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

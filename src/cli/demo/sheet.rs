@@ -1,15 +1,13 @@
 //! `demo.json`: addresses, sign-ins and keys, for people and programs.
 
-use std::{
-    fs::{self, OpenOptions},
-    io::{ErrorKind, Write},
-    os::unix::fs::OpenOptionsExt,
-    path::Path,
-};
+use std::{fs, io::ErrorKind, path::Path};
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    private_file,
+};
 
 /// The file.
 #[derive(Serialize, Deserialize)]
@@ -52,20 +50,11 @@ pub(super) fn read(path: &Path) -> Result<Option<Sheet>> {
 }
 
 impl Sheet {
-    /// Writes the file, which only its owner may read. Whoever looks finds the old one or the new one, never a part.
+    /// Writes the file, which only its owner may read.
     pub(super) fn write(&self, path: &Path) -> Result<()> {
-        let draft = path.with_extension(format!("{}.new", std::process::id()));
-        let failed =
-            |error: std::io::Error| Error::Setup(format!("{} can't be written: {error}.", path.display()));
-        let json = serde_json::to_vec_pretty(self).map_err(|error| Error::Internal(error.into()))?;
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&draft)
-            .map_err(failed)?;
-        file.write_all(&json).and_then(|()| file.write_all(b"\n")).map_err(failed)?;
-        fs::rename(&draft, path).map_err(failed)
+        let mut json = serde_json::to_vec_pretty(self).map_err(|error| Error::Internal(error.into()))?;
+        json.push(b'\n');
+        private_file::replace(path, &json)
+            .map_err(|error| Error::Setup(format!("{} can't be written: {error}.", path.display())))
     }
 }

@@ -1,0 +1,79 @@
+//! The first start is whole or was never there: while it is under way a file marks the folder, and whoever finds the
+//! mark left behind begins anew.
+
+use std::{
+    fs::{self, File, OpenOptions, TryLockError},
+    io::{Error as IoError, ErrorKind},
+    path::{Path, PathBuf},
+};
+
+use crate::error::{Error, Result};
+
+/// Stands beside the database from before it is made until its story is told.
+const MARK: &str = "demo.unfinished";
+/// What SQLite keeps beside a database's file.
+const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
+
+/// A first start under way. The mark is locked, so that no other start takes it for one that was left behind.
+pub(super) struct First {
+    mark: PathBuf,
+    _locked: File,
+}
+
+/// Marks the folder if its database is yet to be made. One that an earlier first start did not finish is removed: nobody
+/// was told of anything in it. A database that was there before the demo never bears the mark.
+pub(super) fn begin(folder: &Path, database: &Path) -> Result<Option<First>> {
+    let mark = folder.join(MARK);
+    let failed = |error: IoError| Error::Setup(format!("{} can't be used: {error}.", mark.display()));
+    let there = database.exists();
+    // Made only where there is no database yet.
+    let locked = match OpenOptions::new().write(true).create(!there).truncate(false).open(&mark) {
+        Err(error) if there && error.kind() == ErrorKind::NotFound => return Ok(None),
+        opened => opened.map_err(failed)?,
+    };
+    match locked.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            return Err(Error::Setup(format!(
+                "COUNTERSIGN_DATA_DIR (--data-dir) is {}, where another demo is being set up right now.",
+                folder.display()
+            )));
+        }
+        Err(TryLockError::Error(error)) => return Err(failed(error)),
+    }
+    if database.exists() {
+        // Whoever held the lock may have finished meanwhile.
+        if !mark.exists() {
+            return Ok(None);
+        }
+        println!("An earlier first start did not finish: everything is made anew.\n");
+        remove(database).map_err(|error| {
+            Error::Setup(format!("{} is unfinished and can't be removed: {error}.", database.display()))
+        })?;
+    }
+    Ok(Some(First {
+        mark,
+        _locked: locked,
+    }))
+}
+
+impl First {
+    /// Everything is there.
+    pub(super) fn end(self) -> Result<()> {
+        fs::remove_file(&self.mark)
+            .map_err(|error| Error::Setup(format!("{} can't be removed: {error}.", self.mark.display())))
+    }
+}
+
+/// The file itself goes last: as long as it is there, the mark says that it has to go.
+fn remove(database: &Path) -> Result<(), IoError> {
+    for end in BESIDE {
+        let mut beside = database.as_os_str().to_owned();
+        beside.push(end);
+        match fs::remove_file(beside) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    fs::remove_file(database)
+}
