@@ -65,8 +65,6 @@ impl App {
     /// # Errors
     /// As [`App::build`].
     pub fn with_registry(config: Config, registry: Registry) -> Result<Self> {
-        let secret = config.open_secret()?;
-        let (db, clock, metrics) = (Db::open(&config.database_url)?, Clock::default(), Metrics::default());
         let policy = Policy {
             action_ttl: chrono::TimeDelta::from_std(config.action_ttl.duration())
                 .map_err(|_| Error::Setup("COUNTERSIGN_ACTION_TTL is too long.".to_owned()))?,
@@ -74,6 +72,8 @@ impl App {
             write_limit: config.write_rate.write_limit(),
             public_url: config.public_url().origin().ascii_serialization(),
         };
+        let (db, clock, metrics) = (Db::open(&config.database_url)?, Clock::default(), Metrics::default());
+        let secret = config.open_secret()?;
         let gate = Gate {
             db: db.clone(),
             clock: clock.clone(),

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use clap::Args;
+use clap::{Arg, Args, Command, FromArgMatches};
 use ipnet::IpNet;
 
 pub use refused::sentence as refused;
@@ -30,11 +30,15 @@ pub struct Config {
     #[arg(
         long,
         env = "DATABASE_URL",
-        default_value = "sqlite://countersign.db",
+        default_value = Self::DEFAULT_DATABASE,
         hide_env_values = true,
         value_name = "URL"
     )]
     pub database_url: DatabaseUrl,
+
+    /// Leave the schema alone: `serve` does not start unless it is up to date
+    #[arg(long, env = "COUNTERSIGN_NO_MIGRATE", value_parser = units::yes_or_no)]
+    pub no_migrate: bool,
 
     /// The address to listen on
     #[arg(
@@ -55,7 +59,7 @@ pub struct Config {
     pub trusted_proxies: Option<TrustedProxies>,
 
     /// 32 or more random bytes that key every stored token; kept beside the SQLite file if absent, required on Postgres
-    #[arg(long, env = "COUNTERSIGN_SECRET", hide_env_values = true, value_name = "SECRET")]
+    #[arg(long, env = "COUNTERSIGN_SECRET", hide_env_values = true, value_name = "SECRET", value_parser = units::secret)]
     pub secret: Option<String>,
 
     /// How long a request waits for a decision: a number with s, m, h or d
@@ -81,7 +85,7 @@ pub struct Config {
     pub max_stock_delta: i64,
 
     /// The bearer token that opens /metrics [default: only this machine may read it]
-    #[arg(long, env = "COUNTERSIGN_METRICS_TOKEN", hide_env_values = true, value_name = "TOKEN", value_parser = units::not_empty)]
+    #[arg(long, env = "COUNTERSIGN_METRICS_TOKEN", hide_env_values = true, value_name = "TOKEN", value_parser = units::token)]
     pub metrics_token: Option<String>,
 
     /// What is logged to stderr: error, warn, info, debug or trace, and json for machines, separated by commas
@@ -90,19 +94,43 @@ pub struct Config {
 }
 
 impl Config {
-    /// The defaults, on another database.
+    /// Where the database is unless something else is said.
+    pub const DEFAULT_DATABASE: &str = "sqlite://countersign.db";
+
+    /// The settings of the environment, on another database.
     ///
     /// # Errors
     /// `Setup` when the environment holds a bad value.
     pub fn on(database_url: &str) -> Result<Self> {
-        use clap::FromArgMatches;
-        let mut command = Self::augment_args(clap::Command::new("countersign").no_binary_name(true));
+        Self::read(&["--database-url", database_url])
+    }
+
+    /// The settings that these flags make of the environment's.
+    ///
+    /// # Errors
+    /// `Setup` for a value that a setting can't take.
+    pub fn read(flags: &[&str]) -> Result<Self> {
+        let mut command = Self::command();
         command
-            .try_get_matches_from_mut(["--database-url", database_url])
+            .try_get_matches_from_mut(flags)
             .and_then(|matches| Self::from_arg_matches(&matches))
             .map_err(|error| {
                 Error::Setup(refused::sentence(&error, &command).unwrap_or_else(|| error.to_string()))
             })
+    }
+
+    /// Every setting's environment variable and flag.
+    pub fn settings() -> Vec<(String, String)> {
+        let command = Self::command();
+        let named = |setting: &Arg| {
+            let variable = setting.get_env()?.to_str()?.to_owned();
+            Some((variable, format!("--{}", setting.get_long()?)))
+        };
+        command.get_arguments().filter_map(named).collect()
+    }
+
+    fn command() -> Command {
+        Self::augment_args(Command::new("countersign").no_binary_name(true))
     }
 
     /// Where people and agents reach this server: an origin.
@@ -121,31 +149,45 @@ impl Config {
         self.trusted_proxies.as_ref().map_or(&[], |proxies| proxies.networks())
     }
 
-    /// The secret from the configuration, or the one kept beside the SQLite file.
+    /// The secret from the configuration, or the one kept beside the SQLite file, which is made if there is none.
     ///
     /// # Errors
     /// `Setup` when it is short, looks like an example, or is missing on Postgres.
     pub fn open_secret(&self) -> Result<Secret> {
+        let database = match (self.look_at_secret()?, self.database_url.file()) {
+            (Some(secret), _) => return Ok(secret),
+            (None, Some(database)) => database,
+            (None, None) => return Err(no_secret()),
+        };
+        let secret = secret_path(database);
+        if database.metadata().is_ok_and(|database| database.len() > 0) {
+            tracing::warn!(
+                "{} is missing and is made anew: keys, tokens and sessions of before no longer work. If there was one, \
+                 put it back.",
+                secret.display()
+            );
+        }
+        Secret::beside(&secret)
+    }
+
+    /// The same, but nothing where one is yet to be made. Writes nothing.
+    ///
+    /// # Errors
+    /// As [`Config::open_secret`].
+    pub fn look_at_secret(&self) -> Result<Option<Secret>> {
         match (&self.secret, self.database_url.file()) {
-            (Some(secret), _) => Secret::new(secret),
-            (None, Some(path)) => {
-                let secret = secret_path(path);
-                if !secret.exists() && path.metadata().is_ok_and(|database| database.len() > 0) {
-                    tracing::warn!(
-                        "{} is missing and is made anew: keys, tokens and sessions of before no longer work. If there was \
-                         one, put it back.",
-                        secret.display()
-                    );
-                }
-                Secret::beside(&secret)
-            }
-            (None, None) => Err(Error::Setup(
-                "COUNTERSIGN_SECRET is missing. On Postgres every process needs the same one; make it with \
-                 `openssl rand -hex 32`."
-                    .to_owned(),
-            )),
+            (Some(secret), _) => Secret::new(secret).map(Some),
+            (None, Some(path)) => Secret::kept(&secret_path(path)),
+            (None, None) => Err(no_secret()),
         }
     }
+}
+
+fn no_secret() -> Error {
+    Error::Setup(
+        "COUNTERSIGN_SECRET is missing. On Postgres every process needs the same one; make it with `openssl rand -hex 32`."
+            .to_owned(),
+    )
 }
 
 fn secret_path(database: &Path) -> PathBuf {

@@ -6,6 +6,7 @@
 mod clock;
 mod conn;
 mod enums;
+mod file;
 mod locks;
 mod migrate;
 mod pool;
@@ -23,10 +24,11 @@ use std::{
 pub use clock::Clock;
 pub use conn::{Conn, Savepoint, savepoint};
 pub(crate) use enums::text_enum;
+use file::Found;
 pub use locks::{Latch, settled_events, share_lock};
 pub use migrate::Schema;
 pub use pool::DatabaseUrl;
-use pool::Pool;
+use pool::{Opening, Pool};
 pub use trouble::is_duplicate;
 use trouble::{Trouble, is_lost_connection, trouble};
 use verdict::was_committed;
@@ -54,13 +56,39 @@ pub struct Db {
 }
 
 impl Db {
-    /// Opens the pools. Nothing is connected until the first use, so a database that is away does not stop the process.
+    /// Opens the pools, and makes SQLite's file where there is none. Nothing is connected until the first use, so a
+    /// database that is away does not stop the process.
+    ///
+    /// # Errors
+    /// `Setup` for a path that can't hold the database.
     pub fn open(url: &DatabaseUrl) -> Result<Self> {
-        Ok(Self {
-            readers: Arc::new(pool::readers(url)?),
-            writers: Arc::new(pool::writers(url)?),
+        if let Some(path) = url.file() {
+            file::look(path)?;
+            file::make_private(path)?;
+        }
+        Ok(Self::with(url, Opening::Use))
+    }
+
+    /// The database as it is, for reading alone: nothing is made and nothing is changed. Nothing is answered where a
+    /// SQLite file is yet to be made, and could be.
+    ///
+    /// # Errors
+    /// As [`Db::open`].
+    pub fn look(url: &DatabaseUrl) -> Result<Option<Self>> {
+        if let Some(path) = url.file()
+            && file::look(path)? == Found::Nothing
+        {
+            return file::could_be_made(path).map(|()| None);
+        }
+        Ok(Some(Self::with(url, Opening::Look)))
+    }
+
+    fn with(url: &DatabaseUrl, opening: Opening) -> Self {
+        Self {
+            readers: Arc::new(pool::readers(url, opening)),
+            writers: Arc::new(pool::writers(url, opening)),
             writes: Arc::default(),
-        })
+        }
     }
 
     /// Applies the pending migrations, safely beside other processes that do the same.

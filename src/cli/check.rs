@@ -17,7 +17,7 @@ use crate::{
 
 /// Read the settings, reach the database, and print what is in force and what is wrong
 ///
-/// Ends with 0 only if `countersign serve` would work.
+/// Ends with 0 only if `countersign serve` would work. Writes nothing.
 #[derive(Args)]
 pub struct Check {
     #[command(flatten)]
@@ -31,7 +31,7 @@ impl Check {
         let mut problems = usize::from(!listens(config).await);
         addresses(config);
         limits(config);
-        let secret = config.open_secret().map(|_| secret_place(config).to_owned());
+        let secret = config.look_at_secret().map(|secret| secret_place(config, secret.is_some()));
         problems += usize::from(!found("Secret", secret));
         for (kind, window) in windows(config) {
             problems += usize::from(!found(&kind, window));
@@ -120,30 +120,43 @@ fn windows(config: &Config) -> Vec<(String, Result<String>)> {
     registry.kinds().map(|kind| (kind.spec().name.to_owned(), Ok(window(kind)))).collect()
 }
 
-fn secret_place(config: &Config) -> &'static str {
-    if config.secret.is_some() {
-        "from COUNTERSIGN_SECRET"
-    } else {
-        "kept beside the database's file"
-    }
+fn secret_place(config: &Config, is_there: bool) -> String {
+    let place = match (&config.secret, is_there) {
+        (Some(_), _) => "from COUNTERSIGN_SECRET",
+        (None, true) => "kept beside the database's file",
+        (None, false) => "none yet; `countersign serve` makes one beside the database's file",
+    };
+    place.to_owned()
 }
 
 async fn database(config: &Config) -> bool {
     line("Database", &config.database_url);
-    let reached = async {
-        let db = Db::open(&config.database_url)?;
-        Ok((db.schema().await?, db))
-    };
-    match reached.await {
-        Ok((Schema::Current, db)) => {
+    match schema(config).await {
+        Ok((Schema::Current, Some(db))) => {
             line("Schema", "up to date");
             found("Can decide", deciders(&db).await)
         }
-        Ok((Schema::Behind, _)) => {
-            line("Schema", "behind; `countersign serve` brings it up to date");
-            true
+        Ok(_) if config.no_migrate => {
+            let why = "COUNTERSIGN_NO_MIGRATE (--no-migrate) leaves the schema alone, and it is not up to date; run \
+                       `countersign migrate`.";
+            found("Schema", Err(Error::Setup(why.to_owned())))
+        }
+        Ok((_, None)) => found(
+            "Schema",
+            Ok("none yet; `countersign serve` makes the database and brings it up to date".to_owned()),
+        ),
+        Ok((_, Some(_))) => {
+            found("Schema", Ok("behind; `countersign serve` brings it up to date".to_owned()))
         }
         Err(error) => found("Schema", Err(error)),
+    }
+}
+
+/// How the schema stands, and the database unless it is yet to be made.
+async fn schema(config: &Config) -> Result<(Schema, Option<Db>)> {
+    match Db::look(&config.database_url)? {
+        Some(db) => Ok((db.schema().await?, Some(db))),
+        None => Ok((Schema::Behind, None)),
     }
 }
 

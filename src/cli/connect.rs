@@ -25,11 +25,9 @@ pub struct Connect {
 
 impl Connect {
     pub(super) fn run(self) -> Result<()> {
-        let url = match self.url {
-            Some(url) => url,
-            // Of the settings only the address matters here, and no database is opened.
-            None => Config::on("sqlite://countersign.db")?.public_url().to_string(),
-        };
+        // Of the settings only the address matters here, and no database is opened.
+        let config = Config::on(Config::DEFAULT_DATABASE)?;
+        let url = self.url.unwrap_or_else(|| config.public_url().to_string());
         let key = self.agent_key.as_deref().unwrap_or(KEY_PLACEHOLDER);
         print!("{}", set_up(self.client, &url, key));
         Ok(())

@@ -47,14 +47,16 @@ impl Mcp {
                     .to_owned(),
             )
         })?;
+        // A bad setting is told of, whether or not this way of serving needs it.
+        let database = if self.url.is_some() { Config::DEFAULT_DATABASE } else { &self.database_url };
+        let config = Config {
+            log: self.log,
+            ..Config::on(database)?
+        };
         if let Some(url) = &self.url {
             logging::start(self.log);
             return bridge::run(url, &key, stdin(), stdout()).await;
         }
-        let config = Config {
-            log: self.log,
-            ..Config::on(&self.database_url)?
-        };
         let app = open(config).await?;
         // Every decision falls in another process.
         tokio::spawn(app.gate.clone().watch_for_ever());

@@ -5,19 +5,16 @@ use std::net::{SocketAddr, TcpListener};
 use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::logging;
+use super::{logging, on_existing};
 use crate::{
     app::{self, App},
-    config::{self, Config},
+    config::Config,
     error::{Error, Result},
 };
 
 /// Serve the dashboard, REST and MCP over HTTP; the schema is brought up to date first
 #[derive(Args)]
 pub struct Serve {
-    /// Leave the schema alone, and do not start unless it is up to date
-    #[arg(long, env = "COUNTERSIGN_NO_MIGRATE", value_parser = config::yes_or_no)]
-    no_migrate: bool,
     #[command(flatten)]
     config: Config,
 }
@@ -26,15 +23,17 @@ impl Serve {
     pub(super) async fn run(self) -> Result<()> {
         logging::start(self.config.log);
         let (listener, listen) = bind(self.config.listen)?;
-        let app = App::build(Config {
+        let config = Config {
             listen,
             ..self.config
-        })?;
-        if self.no_migrate {
-            app.db.check_schema().await?;
+        };
+        let app = if config.no_migrate {
+            on_existing(config).await?
         } else {
+            let app = App::build(config)?;
             app.db.migrate().await?;
-        }
+            app
+        };
         serve(app, listener).await
     }
 }

@@ -9,7 +9,7 @@ use std::{
 
 use ipnet::IpNet;
 
-use crate::workflow::RetryWindows;
+use crate::{auth::Secret, workflow::RetryWindows};
 
 /// The longest duration a setting takes: ten years.
 const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
@@ -82,7 +82,8 @@ impl FromStr for PublicUrl {
         let plain = url.path() == "/"
             && url.query().is_none()
             && url.fragment().is_none()
-            && url.username().is_empty();
+            && url.username().is_empty()
+            && url.password().is_none();
         if !matches!(url.scheme(), "http" | "https") || url.host().is_none() || !plain {
             return Err("must be http:// or https:// and a host, without a path".to_owned());
         }
@@ -161,19 +162,23 @@ pub fn yes_or_no(text: &str) -> Result<bool, String> {
     }
 }
 
+/// A text that can key the tokens.
+pub(super) fn secret(text: &str) -> Result<String, String> {
+    text.parse::<Secret>().map(|_| text.to_owned())
+}
+
 /// A number of pieces.
 pub(super) fn pieces(text: &str) -> Result<i64, String> {
     let pieces = text.parse().ok().filter(|pieces| (1..=1_000_000_000).contains(pieces));
     pieces.ok_or_else(|| "must be a whole number from 1 to 1000000000".to_owned())
 }
 
-/// A text that says something.
-pub(super) fn not_empty(text: &str) -> Result<String, String> {
-    if text.trim().is_empty() {
-        Err("must not be empty".to_owned())
-    } else {
-        Ok(text.to_owned())
+/// A token that a header can carry.
+pub(super) fn token(text: &str) -> Result<String, String> {
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err("must be ASCII letters, digits and signs without a space".to_owned());
     }
+    Ok(text.to_owned())
 }
 
 /// A whole number with a unit; `0` needs none.
@@ -242,9 +247,15 @@ mod tests {
             "https://gate.example.com".parse::<PublicUrl>().unwrap().url().as_str(),
             "https://gate.example.com/"
         );
-        for bad in
-            ["", "gate.example.com", "ftp://x", "https://x/path", "https://u@x/", "javascript:alert(1)"]
-        {
+        for bad in [
+            "",
+            "gate.example.com",
+            "ftp://x",
+            "https://x/path",
+            "https://u@x/",
+            "https://:p@x/",
+            "javascript:alert(1)",
+        ] {
             assert!(bad.parse::<PublicUrl>().is_err(), "{bad}");
         }
         assert_eq!("10.0.0.0/8, ::1".parse::<TrustedProxies>().unwrap().networks().len(), 2);

@@ -1,6 +1,6 @@
 //! Connections: where the database is, and what every connection is set to.
 
-use std::{fmt, fs::OpenOptions, os::unix::fs::OpenOptionsExt, str::FromStr, time::Duration};
+use std::{fmt, str::FromStr, time::Duration};
 
 use diesel::{
     Connection, ConnectionError, PgConnection, QueryableByName, RunQueryDsl, SqliteConnection,
@@ -81,45 +81,39 @@ impl Pool {
     }
 }
 
-pub(super) fn readers(url: &DatabaseUrl) -> Result<Pool> {
+/// What a connection may do to its database besides what it is asked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Opening {
+    /// Puts SQLite's settings in force that stay with the file.
+    Use,
+    /// Nothing at all, and writes are refused.
+    Look,
+}
+
+pub(super) fn readers(url: &DatabaseUrl, opening: Opening) -> Pool {
     let size = match url {
         DatabaseUrl::Sqlite(_) => SQLITE_READERS,
         DatabaseUrl::Postgres(_) => POSTGRES_READERS,
     };
-    build(url, size)
+    build(url, size, opening)
 }
 
-pub(super) fn writers(url: &DatabaseUrl) -> Result<Pool> {
+pub(super) fn writers(url: &DatabaseUrl, opening: Opening) -> Pool {
     let size = match url {
         DatabaseUrl::Sqlite(_) => SQLITE_WRITERS,
         DatabaseUrl::Postgres(_) => POSTGRES_WRITERS,
     };
-    build(url, size)
+    build(url, size, opening)
 }
 
-fn build(url: &DatabaseUrl, size: u32) -> Result<Pool> {
-    if let DatabaseUrl::Sqlite(path) = url {
-        create_private(path)?;
-    }
+fn build(url: &DatabaseUrl, size: u32, opening: Opening) -> Pool {
     let pool = r2d2::Pool::builder()
         .max_size(size)
         .min_idle(Some(0))
         .connection_timeout(CHECKOUT)
         .error_handler(Box::new(Quiet))
-        .build_unchecked(Manager(url.clone()));
-    Ok(Pool(pool))
-}
-
-/// The file holds e-mail addresses and customers' orders: its owner alone may read it.
-fn create_private(path: &std::path::Path) -> Result<()> {
-    let created = OpenOptions::new().create_new(true).write(true).mode(0o600).open(path);
-    match created {
-        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(Error::Setup(format!(
-            "DATABASE_URL: the file {} can't be created: {error}",
-            path.display()
-        ))),
-        _ => Ok(()),
-    }
+        .build_unchecked(Manager(url.clone(), opening));
+    Pool(pool)
 }
 
 /// A connection that can't be made is reported to whoever asked for it; the pool's own retries would only repeat it.
@@ -132,7 +126,7 @@ impl r2d2::HandleError<r2d2::Error> for Quiet {
     }
 }
 
-pub(super) struct Manager(DatabaseUrl);
+pub(super) struct Manager(DatabaseUrl, Opening);
 
 impl r2d2::ManageConnection for Manager {
     type Connection = Conn;
@@ -140,7 +134,7 @@ impl r2d2::ManageConnection for Manager {
 
     fn connect(&self) -> Result<Conn, r2d2::Error> {
         let conn = match &self.0 {
-            DatabaseUrl::Sqlite(path) => sqlite(&path.to_string_lossy()).map(Conn::Sqlite),
+            DatabaseUrl::Sqlite(path) => sqlite(&path.to_string_lossy(), self.1).map(Conn::Sqlite),
             DatabaseUrl::Postgres(url) => {
                 PgConnection::establish(url).map(Conn::Postgres).map_err(|error| without(url, error))
             }
@@ -171,8 +165,15 @@ fn without(url: &str, error: ConnectionError) -> ConnectionError {
     }
 }
 
-fn sqlite(path: &str) -> Result<SqliteConnection, ConnectionError> {
+fn sqlite(path: &str, opening: Opening) -> Result<SqliteConnection, ConnectionError> {
     let mut conn = SqliteConnection::establish(path)?;
+    if opening == Opening::Look {
+        conn.batch_execute(
+            "PRAGMA busy_timeout = 5000; PRAGMA query_only = ON; PRAGMA trusted_schema = OFF;",
+        )
+        .map_err(ConnectionError::CouldntSetupConfiguration)?;
+        return Ok(conn);
+    }
     // The time-out comes first: switching to WAL needs a lock that another process may hold.
     conn.batch_execute(
         "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
