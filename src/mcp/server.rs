@@ -38,6 +38,10 @@ const INSTRUCTIONS: &str = "Countersign answers what you read at once and holds 
 /// The methods that are served. Anything else is unknown, whatever its parameters.
 const METHODS: [&str; 5] = ["initialize", "ping", "server/discover", "tools/list", "tools/call"];
 
+/// What is said of every other method, and of one that the client's protocol version doesn't have.
+pub const NO_SUCH_METHOD: &str = "This server has no such method in this protocol version. It answers initialize, ping, \
+    server/discover, tools/list and tools/call.";
+
 const NOT_ITS_PARAMETERS: &str = "The parameters are not those of this method.";
 
 /// What a transport learns about a request before the library sees it. It travels in the message's extensions, which no
@@ -164,7 +168,14 @@ impl ServerHandler for Server {
         if METHODS.contains(&request.method.as_str()) {
             return Err(ErrorData::invalid_params(NOT_ITS_PARAMETERS, None));
         }
-        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "There is no such method.", None))
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, NO_SUCH_METHOD, None))
+    }
+}
+
+/// Puts an error of the library's into a sentence, where its own is the bare name of a method.
+pub fn put_plainly(error: &mut ErrorData) {
+    if error.code == ErrorCode::METHOD_NOT_FOUND {
+        error.message = NO_SUCH_METHOD.into();
     }
 }
 

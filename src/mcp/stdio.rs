@@ -27,7 +27,7 @@ use self::open::Open;
 use super::{
     lines::{Lines, Out},
     server::{self, Inlet, Server},
-    strict,
+    strict::{self, INVALID_REQUEST, Refusal},
 };
 use crate::{
     audit::{Door, Source},
@@ -37,6 +37,9 @@ use crate::{
 
 /// So many messages may wait to be taken up.
 const WAITING: usize = 64;
+
+const ID_IN_USE: &str =
+    "A request with the same id still waits for its answer. Give every request an id of its own.";
 
 /// Serves one agent until its input ends. A key that isn't good is an error at once, not at the first call.
 pub async fn serve(
@@ -87,16 +90,27 @@ impl Transport<RoleServer> for Wire {
 
     fn send(
         &mut self,
-        message: ServerJsonRpcMessage,
+        mut message: ServerJsonRpcMessage,
     ) -> impl Future<Output = std::io::Result<()>> + Send + 'static {
         let (out, open) = (self.out.clone(), self.open.clone());
         async move {
-            let sent = out.line(serde_json::to_vec(&message)?).await;
-            match &message {
-                JsonRpcMessage::Response(response) => open.close(&response.id),
-                JsonRpcMessage::Error(error) => error.id.iter().for_each(|id| open.close(id)),
-                JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => {}
-            }
+            let answered = match &mut message {
+                JsonRpcMessage::Response(response) => Some(&response.id),
+                JsonRpcMessage::Error(error) => {
+                    server::put_plainly(&mut error.error);
+                    error.id.as_ref()
+                }
+                JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
+            };
+            let Some(id) = answered else {
+                return out.line(serde_json::to_vec(&message)?).await;
+            };
+            open.leave(id);
+            let sent = match serde_json::to_vec(&message) {
+                Ok(line) => out.line(line).await,
+                Err(error) => Err(error.into()),
+            };
+            open.left();
             sent
         }
     }
@@ -149,13 +163,18 @@ async fn read(
         };
         match &mut typed {
             JsonRpcMessage::Request(request) => {
-                begun |= begins(&request.request);
                 let inlet = Inlet {
                     caller: None,
                     arguments: message.arguments,
                 };
                 request.request.extensions_mut().insert(inlet);
-                open.open(request.id.clone());
+                if !open.open(request.id.clone()) {
+                    // Without the id: with it, the client would take this for the answer to the first one.
+                    let refusal = Refusal::new(None, INVALID_REQUEST, ID_IN_USE);
+                    let _gone = out.line(refusal.to_json().to_string()).await;
+                    continue;
+                }
+                begun |= begins(&request.request);
             }
             // The library takes a notification before the first real request for the end of the session.
             JsonRpcMessage::Notification(_) if !begun => continue,

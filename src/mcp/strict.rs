@@ -25,6 +25,8 @@ use crate::{
 pub const PARSE_ERROR: i32 = -32700;
 /// JSON, but not one JSON-RPC message.
 pub const INVALID_REQUEST: i32 = -32600;
+/// A method that is not served.
+pub const METHOD_NOT_FOUND: i32 = -32601;
 /// Nothing that the client could have done better.
 pub const INTERNAL_ERROR: i32 = -32603;
 

@@ -36,6 +36,7 @@ pub async fn guard(
         return Ok(request.into_response(turned_away(denial)));
     }
     let mut id = None;
+    let mut is_call = false;
     let mut arguments = None;
     if request.method() == Method::POST {
         let message = match message(&mut request).await {
@@ -43,6 +44,7 @@ pub async fn guard(
             Err((status, refusal)) => return Ok(request.into_response(plain::refusal(status, &refusal))),
         };
         id = message.id();
+        is_call = message.method() == Some("tools/call");
         arguments = message.arguments;
         request.set_payload(Payload::from(message.envelope.to_string().into_bytes()));
     }
@@ -57,7 +59,10 @@ pub async fn guard(
         caller: Some(caller),
         arguments,
     });
-    let response = plain::errors(next.call(request).await?, id);
+    let mut response = plain::errors(next.call(request).await?, id);
+    if !is_call {
+        response = plain::unknown_method(response).await?;
+    }
     Ok(response.map_body(|_, body| BoxBody::new(Held::new(body, gone))))
 }
 

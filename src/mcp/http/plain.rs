@@ -3,14 +3,18 @@
 //! The library answers some of its checks as text that quotes its parser, its types or its limits.
 
 use actix_web::{
-    HttpResponse,
-    body::{BoxBody, MessageBody},
+    Error, HttpResponse,
+    body::{self, BoxBody, MessageBody},
     dev::ServiceResponse,
+    error::ErrorInternalServerError,
     http::{StatusCode, header},
 };
 use serde_json::Value;
 
-use crate::mcp::strict::{INTERNAL_ERROR, INVALID_REQUEST, Refusal};
+use crate::mcp::{
+    server::NO_SUCH_METHOD,
+    strict::{INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, Refusal},
+};
 
 /// A refusal as a response.
 pub fn refusal(status: StatusCode, refusal: &Refusal) -> HttpResponse {
@@ -37,6 +41,20 @@ pub fn errors(
         plain.headers_mut().insert(header::ALLOW, allow);
     }
     response.into_response(plain)
+}
+
+/// The response as it is, unless it says that there is no such method: of that the library tells no more than its name.
+pub async fn unknown_method(response: ServiceResponse<BoxBody>) -> Result<ServiceResponse<BoxBody>, Error> {
+    let (request, response) = response.into_parts();
+    let (response, body) = response.into_parts();
+    let mut body = body::to_bytes(body).await.map_err(ErrorInternalServerError)?;
+    if let Ok(mut answer) = serde_json::from_slice::<Value>(&body)
+        && answer["error"]["code"] == METHOD_NOT_FOUND
+    {
+        answer["error"]["message"] = NO_SUCH_METHOD.into();
+        body = answer.to_string().into();
+    }
+    Ok(ServiceResponse::new(request, response.set_body(BoxBody::new(body))))
 }
 
 fn sentence(status: StatusCode) -> &'static str {

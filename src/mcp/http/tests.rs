@@ -254,7 +254,20 @@ async fn what_is_wrong_is_said_where_it_belongs() {
             "{message}: {body}"
         );
         let said = body["error"]["message"].as_str().unwrap_or_default();
+        assert!(code != -32601 || said.ends_with("tools/list and tools/call."), "{said}");
         assert!(!said.contains("expected") && !said.contains(" line ") && !said.contains("::"), "{said}");
+    }
+}
+
+#[actix_web::test]
+async fn an_unknown_method_of_2026_is_told_of_in_a_sentence() {
+    let site = Site::start().await;
+    for method in ["foo", "ping", "resources/list"] {
+        let reply = site.modern(method, None, json!({})).await;
+        let error = &reply.json()["error"];
+        assert_eq!((reply.status, &error["code"]), (404, &json!(-32601)), "{method}");
+        let said = error["message"].as_str().expect("a sentence");
+        assert!(said.ends_with("tools/list and tools/call."), "{method}: {said}");
     }
 }
 

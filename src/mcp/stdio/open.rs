@@ -8,33 +8,57 @@ use std::{
 use rmcp::model::RequestId;
 use tokio::sync::Notify;
 
-/// The ids of the open requests. An id that is used twice at once counts once, as it does for the library.
+/// The ids of the open requests, and how many answers are on their way out.
 #[derive(Default)]
 pub struct Open {
-    ids: Mutex<HashSet<RequestId>>,
+    state: Mutex<State>,
     closed: Notify,
 }
 
+#[derive(Default)]
+struct State {
+    ids: HashSet<RequestId>,
+    leaving: usize,
+}
+
 impl Open {
-    /// A request was read.
-    pub fn open(&self, id: RequestId) {
-        self.ids().insert(id);
+    /// A request was read. Answers false where another request of the same id is open.
+    pub fn open(&self, id: RequestId) -> bool {
+        self.state().ids.insert(id)
     }
 
-    /// A request was answered, or nobody waits for its answer any more.
+    /// Nobody waits for the request's answer any more.
     pub fn close(&self, id: &RequestId) {
-        self.ids().remove(id);
+        self.state().ids.remove(id);
         self.closed.notify_one();
     }
 
-    /// Waits until no request is open. May be dropped and called again.
+    /// A request's answer is about to be written: its id is free before its client can read it.
+    pub fn leave(&self, id: &RequestId) {
+        let mut state = self.state();
+        state.ids.remove(id);
+        state.leaving += 1;
+    }
+
+    /// An answer was written.
+    pub fn left(&self) {
+        self.state().leaving -= 1;
+        self.closed.notify_one();
+    }
+
+    /// Waits until every request is answered. May be dropped and called again.
     pub async fn all_closed(&self) {
-        while !self.ids().is_empty() {
+        while !self.is_closed() {
             self.closed.notified().await;
         }
     }
 
-    fn ids(&self) -> MutexGuard<'_, HashSet<RequestId>> {
-        self.ids.lock().unwrap_or_else(PoisonError::into_inner)
+    fn is_closed(&self) -> bool {
+        let state = self.state();
+        state.ids.is_empty() && state.leaving == 0
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

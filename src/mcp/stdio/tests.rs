@@ -152,6 +152,50 @@ async fn what_takes_longer_than_the_library_waits_is_still_answered() {
 }
 
 #[tokio::test]
+async fn an_id_is_refused_while_another_request_of_that_id_waits() {
+    let mut client = Client::initialized("2025-11-25").await;
+    client.send(call(1, "slow", json!({"millis": 600}))).await;
+    client.send(call(1, "echo", json!({"text": "second"}))).await;
+    let refused = client.answer().await;
+    assert_eq!((&refused["error"]["code"], &refused["id"]), (&json!(-32600), &Value::Null), "{refused}");
+    let said = refused["error"]["message"].as_str().expect("a sentence");
+    assert!(said.contains("same id"), "{said}");
+    let first = client.answer().await;
+    assert_eq!((&first["id"], &first["result"]["structuredContent"]), (&json!(1), &json!({})));
+    // Careless, but nobody is misled.
+    for _ in 0..50 {
+        client.send(call(1, "echo", json!({"text": "again"}))).await;
+        assert_eq!(client.answer().await["result"]["structuredContent"]["text"], "again");
+    }
+    assert!(client.end().await.is_empty());
+}
+
+#[tokio::test]
+async fn an_unknown_method_is_told_of_in_a_sentence() {
+    let mut old = Client::initialized("2025-11-25").await;
+    for method in ["foo", "resources/list", "prompts/get", "logging/setLevel", "tasks/get"] {
+        let params = json!({"uri": "x", "name": "x", "level": "info", "taskId": "x"});
+        old.send(json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})).await;
+        assert_says_what_there_is(&old.answer().await, method);
+    }
+    old.end().await;
+    let mut new = Client::start().await;
+    new.send(modern(1, "server/discover", json!({}))).await;
+    new.answer().await;
+    for method in ["foo", "ping", "resources/list"] {
+        new.send(modern(2, method, json!({}))).await;
+        assert_says_what_there_is(&new.answer().await, method);
+    }
+    new.end().await;
+}
+
+fn assert_says_what_there_is(answer: &Value, method: &str) {
+    assert_eq!(answer["error"]["code"], -32601, "{method}: {answer}");
+    let said = answer["error"]["message"].as_str().expect("a sentence");
+    assert!(said.ends_with("tools/list and tools/call."), "{method}: {said}");
+}
+
+#[tokio::test]
 async fn a_cancelled_request_is_not_answered_and_not_waited_for() {
     let mut client = Client::initialized("2025-11-25").await;
     client.send(call(1, "slow", json!({"millis": 1000}))).await;
