@@ -7,6 +7,10 @@ use tracing_subscriber::EnvFilter;
 
 use crate::config::LogStyle;
 
+/// Where the HTTP library reads what strangers send.
+const STRANGERS: &str =
+    ",actix_http::h1::dispatcher=off,actix_http::h1::decoder=off,actix_http::h2::dispatcher=off";
+
 /// Starts logging.
 pub(super) fn start(style: LogStyle) {
     // Libraries are of interest to whoever looks for a defect, and otherwise only when something is wrong.
@@ -16,8 +20,12 @@ pub(super) fn start(style: LogStyle) {
         style.level.min(Level::WARN)
     };
     // The MCP library logs whole requests, reasons and all, and ids as agents chose them.
-    let filter =
-        EnvFilter::new(format!("{},countersign={},rmcp=error", LevelFilter::from(others), style.level));
+    let mut filter = format!("{},countersign={},rmcp=error", LevelFilter::from(others), style.level);
+    if style.level < Level::DEBUG {
+        // Every connection that speaks no HTTP is an error there, and strangers make as many as they like.
+        filter += STRANGERS;
+    }
+    let filter = EnvFilter::new(filter);
     let log = tracing_subscriber::fmt().with_writer(stderr).with_env_filter(filter);
     if style.json {
         log.json().init();
