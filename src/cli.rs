@@ -19,6 +19,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use crate::{
     app::App,
     config::{self, Config},
+    db::Db,
     error::{Error, Result},
 };
 
@@ -97,12 +98,23 @@ pub fn sentence(error: &Error) -> String {
     }
 }
 
-/// The application on a database that is up to date, for commands that do one thing.
+/// For commands that do one thing: [`on_existing`], with logging.
 async fn open(config: Config) -> Result<App> {
     logging::start(config.log);
-    let app = App::build(config)?;
-    app.db.check_schema().await?;
-    Ok(app)
+    on_existing(config).await
+}
+
+/// The application on a database that is there and up to date. A mistyped path makes nothing.
+async fn on_existing(config: Config) -> Result<App> {
+    let Some(db) = Db::look(&config.database_url)? else {
+        return Err(Error::Setup(format!(
+            "DATABASE_URL (--database-url) is {}, where no database is yet. Correct it, or make one with \
+             `countersign migrate`.",
+            config.database_url
+        )));
+    };
+    db.check_schema().await?;
+    App::build(config)
 }
 
 /// Prints a value for programs.

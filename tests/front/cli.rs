@@ -2,6 +2,9 @@
 
 mod accounts;
 mod check;
+mod log;
+mod mistyped;
 mod serving;
 mod settings;
 mod shop;
+mod values;

@@ -4,6 +4,8 @@
 
 use std::collections::BTreeMap;
 
+use countersign::app::registry;
+use countersign::config::Config;
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
@@ -90,8 +92,9 @@ fn error() -> Value {
 
 /// An action; of one kind where the tool has only one. A disposition is there where it is required, and nowhere else.
 fn action(kind: Option<&str>, more: &[&str]) -> Value {
-    let kinds =
-        kind.map_or_else(|| vec!["refund", "order_cancellation", "stock_adjustment"], |kind| vec![kind]);
+    let registry = registry(&Config::on("sqlite://unused.db").unwrap());
+    let every = || registry.kinds().map(|kind| kind.spec().name).collect();
+    let kinds: Vec<_> = kind.map_or_else(every, |kind| vec![kind]);
     let statuses = ["pending", "executed", "failed", "rejected", "withdrawn", "expired"];
     let decision = closed(
         &["by", "at", "amended"],
@@ -138,7 +141,7 @@ fn action(kind: Option<&str>, more: &[&str]) -> Value {
     action
 }
 
-/// What an executed action of this kind answers.
+/// What an executed action of this kind answers. A new kind needs its own here.
 fn result(kind: &str) -> Value {
     let movement = closed(
         &["sku", "delta", "stock"],
