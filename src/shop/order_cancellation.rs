@@ -1,19 +1,21 @@
 //! `order_cancellation`: an order is called off before anything of it was sent. Refunds nothing.
 
-use std::{collections::BTreeMap, time::Duration};
+mod restocking;
+
+use std::time::Duration;
 
 use askama::Template;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use self::restocking::Restocking;
 use super::{
     order_record::{OrderFacts, OrderRecord},
     reference,
     tables::{
-        effects::{self, CancellationRow, MovementRow},
+        effects::{self, CancellationRow},
         orders::{self, FulfillmentStatus, Line},
-        products::{self, Product},
     },
 };
 use crate::{
@@ -55,16 +57,7 @@ impl Params {
 /// The order, and where its lines go.
 pub struct Record {
     of: OrderRecord,
-    returns: Vec<Return>,
-    /// Lines whose SKU is no product any more.
-    missing: Vec<Line>,
-}
-
-/// What goes back into a product's stock: the lines of one SKU, summed.
-struct Return {
-    product: Product,
-    /// `None` when that many pieces can't be counted.
-    stock_after: Option<i64>,
+    restocking: Restocking,
 }
 
 #[derive(Template)]
@@ -103,22 +96,21 @@ impl ActionKind for OrderCancellation {
         let Some(of) = OrderRecord::load(conn, &params.order_id, lock)? else {
             return Ok(None);
         };
-        let (mut returns, mut missing) = (Vec::new(), Vec::new());
-        if params.restocks() {
-            // By SKU: the order in which products are locked everywhere.
-            for (sku, lines) in by_sku(&of.lines) {
-                match products::by_sku(conn, sku, lock)? {
-                    Some(product) => returns.push(Return::of(product, &lines)),
-                    None => missing.extend(lines.into_iter().cloned()),
-                }
-            }
-        }
-        Ok(Some(Record { of, returns, missing }))
+        let restocking = if params.restocks() {
+            Restocking::load(conn, &of.lines, lock)?
+        } else {
+            Restocking::default()
+        };
+        Ok(Some(Record { of, restocking }))
     }
 
     fn versions(&self, record: &Record) -> Versions {
         let order = &record.of.order;
-        let products = record.returns.iter().map(|back| (back.product.subject(), back.product.version));
+        let products = record
+            .restocking
+            .returns
+            .iter()
+            .map(|back| (back.product.subject(), back.product.version));
         products.chain([(order.subject(), order.version)]).collect()
     }
 
@@ -135,8 +127,8 @@ impl ActionKind for OrderCancellation {
             );
             return Err(Refusal::new("already_fulfilled", message));
         }
-        if let Some(full) = record.returns.iter().find(|back| back.stock_after.is_none()) {
-            let message = format!("The stock of {} can't hold that many pieces.", full.product.sku);
+        if let Some(full) = record.restocking.overflow() {
+            let message = format!("The stock of {} can't hold that many pieces.", full.sku);
             return Err(Refusal::new("stock_overflow", message));
         }
         Ok(())
@@ -163,19 +155,12 @@ impl ActionKind for OrderCancellation {
             Change::same("Financial status", record.of.order.financial_status.as_str()),
             Change::same("Still owed to the customer", owed.as_str()),
         ];
-        if record.returns.is_empty() {
-            changes.push(Change::same("Stock", "unchanged"));
-        }
-        changes.extend(record.returns.iter().map(Return::change));
-        changes.extend(record.missing.iter().map(|line| {
-            let name = if line.sku.is_empty() { &line.name } else { &line.sku };
-            Change::same(format!("Stock of {name}"), "no longer a product, not restocked")
-        }));
+        changes.extend(record.restocking.changes());
         let shown = Shown {
             facts: record.of.facts(),
             owed: (record.of.held_minor() > 0).then_some(owed),
             restock: params.restocks(),
-            missing: &record.missing,
+            missing: &record.restocking.missing,
         };
         Preview {
             changes,
@@ -199,50 +184,20 @@ impl ActionKind for OrderCancellation {
         };
         effects::insert_cancellation(conn, &row)?;
         orders::cancel(conn, &order.id, effect.at)?;
-        let mut stock = Vec::new();
-        for (product, stock_after) in
-            record.returns.iter().filter_map(|back| Some((&back.product, back.stock_after?)))
-        {
-            let movement = MovementRow::to(product, stock_after, effect);
-            effects::insert_movement(conn, &movement)?;
-            products::move_stock(conn, &product.id, movement.delta)?;
-            stock.push(json!({ "sku": product.sku, "delta": movement.delta, "stock": stock_after }));
-        }
+        let restocked = record.restocking.apply(conn, effect)?;
         let mut result = json!({
             "cancelled_at": rfc3339(effect.at),
-            "restocked": stock,
+            "restocked": restocked,
             "owed_minor": record.of.held_minor(),
             "owed_text": record.of.price(record.of.held_minor()),
             "currency": order.currency,
         });
-        if !record.missing.is_empty() {
-            result["not_restocked"] = record.missing.iter().map(|line| line.sku.as_str()).collect();
+        if !record.restocking.missing.is_empty() {
+            result["not_restocked"] =
+                record.restocking.missing.iter().map(|line| line.sku.as_str()).collect();
         }
         Ok(result)
     }
-}
-
-impl Return {
-    fn of(product: Product, lines: &[&Line]) -> Self {
-        let pieces: i128 = lines.iter().map(|line| i128::from(line.quantity)).sum();
-        Self {
-            stock_after: i64::try_from(i128::from(product.stock) + pieces).ok(),
-            product,
-        }
-    }
-
-    fn change(&self) -> Change {
-        let after = self.stock_after.map_or_else(|| "too many".to_owned(), |stock| stock.to_string());
-        Change::new(format!("Stock of {}", self.product.sku), self.product.stock.to_string(), after)
-    }
-}
-
-fn by_sku(lines: &[Line]) -> BTreeMap<&str, Vec<&Line>> {
-    let mut by_sku = BTreeMap::<&str, Vec<&Line>>::new();
-    for line in lines {
-        by_sku.entry(&line.sku).or_default().push(line);
-    }
-    by_sku
 }
 
 #[cfg(test)]
@@ -266,20 +221,13 @@ mod tests {
     /// The order with these lines, and these products in the shop.
     fn record(lines: Vec<Line>, products: &[(&str, i64)]) -> Record {
         let of = OrderRecord { lines, ..order() };
-        let lines = by_sku(&of.lines);
         let known = |sku: &str| products.iter().find(|(known, _)| *known == sku);
-        let returns = lines.iter().filter_map(|(sku, lines)| {
-            known(sku).map(|(sku, stock)| Return::of(product(sku, *stock), lines))
-        });
-        let (returns, missing) = (
-            returns.collect(),
-            lines
-                .iter()
-                .filter(|(sku, _)| known(sku).is_none())
-                .map(|(_, lines)| lines[0].clone())
-                .collect(),
-        );
-        Record { of, returns, missing }
+        let restocking =
+            Restocking::of(&of.lines, |sku| Ok(known(sku).map(|(sku, stock)| product(sku, *stock))));
+        Record {
+            restocking: restocking.unwrap(),
+            of,
+        }
     }
 
     fn rule(record: &Record) -> Option<&'static str> {
