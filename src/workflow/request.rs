@@ -1,9 +1,13 @@
 //! An agent asks for a write: join, replay, or a new action.
 
+mod denials;
+
 use std::sync::Arc;
 
 use serde_json::Value;
 
+pub use self::denials::scope_missing;
+use self::denials::{key_required, key_reused, too_many_writes};
 use super::{
     Gate,
     about::{about, told_of},
@@ -272,45 +276,6 @@ fn no_longer_allowed(conn: &mut Conn, request: &Request) -> QueryResult<Option<D
         }
         Some(_) => None,
     })
-}
-
-/// The denial of a call beyond the agent's scopes.
-pub fn scope_missing(scope: &str) -> Denial {
-    Denial::new(
-        Code::ScopeMissing,
-        format!("This key does not have the scope {scope}. Ask the agent's owner for it."),
-    )
-}
-
-fn key_required() -> Denial {
-    Denial {
-        field: Some("idempotency_key".to_owned()),
-        ..Denial::new(
-            Code::IdempotencyKeyRequired,
-            "This kind of write needs an idempotency_key: a name of your own for this one write, the same on every retry.",
-        )
-    }
-}
-
-fn key_reused() -> Denial {
-    Denial {
-        field: Some("idempotency_key".to_owned()),
-        ..Denial::new(
-            Code::IdempotencyKeyReused,
-            "This idempotency_key already names a write with other arguments. Use the arguments of that write, or another \
-             key for another write.",
-        )
-    }
-}
-
-fn too_many_writes(seconds: u64) -> Denial {
-    Denial {
-        retry_after_seconds: Some(seconds),
-        ..Denial::new(
-            Code::RateLimited,
-            format!("Too many new requests from this agent. Send the same call again in {seconds} s."),
-        )
-    }
 }
 
 /// The members of a request tool's arguments that belong to every kind.
