@@ -46,39 +46,32 @@ impl Gate {
         let committed = event.clone();
         let work = move |conn: &mut Conn| {
             let (action, now) = lock_current(&gate, conn, &id, &expiry_event)?;
-            let judged = match &action {
-                None => Err(Denial::new(Code::NotFound, "There is no such action.")),
-                Some(action) if action.status != Status::Pending => Err(already_decided(conn, action)?),
-                Some(action) => step(
-                    conn,
-                    &Locked {
-                        gate: &gate,
-                        action,
-                        now,
-                        decider: &decider,
-                    },
-                )?,
+            let denied = |denial: &Denial| Entry::denied(what, decider.actor(), &decider.source, denial.code);
+            let Some(action) = action else {
+                let denial = Denial::new(Code::NotFound, "There is no such action.");
+                return audit::record(conn, &event, now, &denied(&denial)).map(|()| Err(denial));
             };
-            let entry = match &judged {
-                Ok(ending) => Entry::new(what, decider.actor(), &decider.source, ending.status.as_str()),
-                Err(denial) => Entry::denied(what, decider.actor(), &decider.source, denial.code),
+            let judged = if action.status == Status::Pending {
+                let locked = Locked {
+                    gate: &gate,
+                    action: &action,
+                    now,
+                    decider: &decider,
+                };
+                step(conn, &locked)?
+            } else {
+                Err(already_decided(conn, &action)?)
             };
-            let entry = match &action {
-                Some(action) => about(entry, action),
-                None => entry,
-            };
-            let outcome = match (judged, action) {
-                (Ok(ending), Some(action)) => {
-                    let entry = ending
-                        .refusal_rule
+            let (entry, outcome) = match judged {
+                Err(denial) => (about(denied(&denial), &action), Err(denial)),
+                Ok(ending) => {
+                    let entry = Entry::new(what, decider.actor(), &decider.source, ending.status.as_str());
+                    let rule = ending.refusal_rule.clone();
+                    let entry = rule
                         .iter()
-                        .fold(entry, |entry, rule| entry.with("rule", rule.as_str()));
-                    let ended = end(conn, action, ending)?;
-                    audit::record(conn, &event, now, &entry)?;
-                    return Ok(Ok(ended));
+                        .fold(about(entry, &action), |entry, rule| entry.with("rule", rule.as_str()));
+                    (entry, Ok(end(conn, action, ending)?))
                 }
-                (Err(denial), _) => Err(denial),
-                (Ok(_), None) => Err(Denial::new(Code::NotFound, "There is no such action.")),
             };
             audit::record(conn, &event, now, &entry).map(|()| outcome)
         };
