@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use chrono::TimeDelta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::{
@@ -67,6 +68,21 @@ fn gateway(auth: Auth) -> Gateway {
         waiters: Waiters::default(),
     };
     Gateway::new(gate, auth, AgentLimits::new(Rate::Off, Rate::Off), Arc::new(|_, _, _| {}))
+}
+
+/// A tool call, as a client of 2025 sends it.
+pub fn call(id: u64, tool: &str, arguments: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool, "arguments": arguments}})
+}
+
+/// A request, as a client of 2026 sends it.
+pub fn modern(id: u64, method: &str, mut params: Value) -> Value {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 }
 
 /// Answers what it was asked.

@@ -12,7 +12,7 @@ use super::serve;
 use crate::{
     error::{Error, Result},
     gateway::Gateway,
-    mcp::testing::{self, Trial},
+    mcp::testing::{self, Trial, call, modern},
 };
 
 struct Client {
@@ -80,19 +80,6 @@ impl Client {
         self.server.await.expect("no panic").expect("a clean end");
         rest
     }
-}
-
-fn call(id: u64, tool: &str, arguments: Value) -> Value {
-    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool, "arguments": arguments}})
-}
-
-fn modern(id: u64, method: &str, mut params: Value) -> Value {
-    params["_meta"] = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
-        "io.modelcontextprotocol/clientCapabilities": {},
-    });
-    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 }
 
 #[tokio::test]
