@@ -98,12 +98,7 @@ impl Gateway {
     pub async fn authenticate(&self, key: &str, source: &Source) -> Result<Caller> {
         let agent = self.auth.agent_key(key).await?;
         Ok(Caller {
-            scopes: agent
-                .scopes
-                .split(' ')
-                .filter(|scope| !scope.is_empty())
-                .map(ToOwned::to_owned)
-                .collect(),
+            scopes: agent.scopes().map(ToOwned::to_owned).collect(),
             agent_id: agent.id,
             source: source.clone(),
             gone: CancellationToken::new(),

@@ -16,8 +16,8 @@
 //! - [`kinds`]: what a kind of action and a read tool are
 //! - [`store`]: the gate's tables
 //! - [`db`]: connections, transactions, migrations, the clock
-//! - [`http`], [`text`], [`strict`], [`private_file`]: what a code means in HTTP, showing strangers' text, reading JSON
-//!   strictly, files for their owner alone
+//! - [`http`], [`text`], [`strict`], [`paging`], [`private_file`]: what a code means in HTTP, showing strangers' text,
+//!   reading JSON strictly, pages of a list, files for their owner alone
 //! - [`error`]: what can go wrong
 //! - [`failpoint`]: where tests stop a process; nothing, in a release
 
@@ -35,6 +35,7 @@ pub mod http;
 pub mod kinds;
 pub mod mcp;
 pub mod metrics;
+pub mod paging;
 pub mod private_file;
 pub mod query;
 pub mod shop;

@@ -7,6 +7,7 @@ use url::form_urlencoded;
 
 use crate::{
     error::{Code, Denial},
+    paging,
     store::read_id,
     text::quoted,
 };
@@ -90,7 +91,8 @@ impl Query {
 
     /// Where the page begins; opaque to the client.
     pub fn cursor<T>(&mut self, read: impl FnOnce(&str) -> Option<T>) -> Result<Option<T>, Denial> {
-        self.with("cursor", "must be the next_cursor of the page before", read)
+        let Some(text) = self.text("cursor") else { return Ok(None) };
+        read(&text).map(Some).ok_or_else(paging::unknown_cursor)
     }
 }
 

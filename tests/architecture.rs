@@ -19,7 +19,7 @@ const ROOMS: &[&[&str]] = &[
     &["kinds"],
     &["store"],
     &["db"],
-    &["http", "text", "strict"],
+    &["http", "text", "strict", "paging", "private_file"],
     &["error"],
     &["failpoint"],
 ];

@@ -8,6 +8,7 @@ use super::CATEGORIES;
 use crate::{
     db::{Conn, Db, QueryResult, Timestamp},
     error::{Denial, Result},
+    paging,
     store::{
         agents,
         events::{self, Event, Filter},
@@ -78,17 +79,14 @@ pub async fn page(db: &Db, wanted: Wanted) -> Result<Page> {
             Err(denial) => return Ok(Err(denial)),
         };
         // One more than asked for tells whether there is a next page.
-        let mut found = events::page(
+        let found = events::page(
             conn,
             &Filter {
                 limit: wanted.limit + 1,
                 ..filter
             },
         )?;
-        let asked = usize::try_from(wanted.limit).unwrap_or_default();
-        let more = found.len() > asked;
-        found.truncate(asked);
-        let next_cursor = found.last().filter(|_| more).map(|last| last.seq);
+        let (found, next_cursor) = paging::split(found, wanted.limit, |last| last.seq);
         let events = with_names(conn, found)?;
         Ok(Ok(Page { events, next_cursor }))
     });

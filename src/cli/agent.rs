@@ -153,5 +153,5 @@ async fn list(config: Config, json: bool) -> Result<()> {
 }
 
 fn scopes(agent: &agents::Agent) -> Vec<&str> {
-    agent.scopes.split(' ').filter(|scope| !scope.is_empty()).collect()
+    agent.scopes().collect()
 }

@@ -27,18 +27,11 @@ const LOST: &[&str] = &[
     "SSL SYSCALL error",
 ];
 
-/// In Postgres's and SQLite's words.
+/// In Postgres's and SQLite's words, when it is there but can't be used just now.
 const AWAY: &[&str] = &[
     "lock timeout",
     "statement timeout",
-    "terminating connection",
-    "server closed the connection",
     "connection to server",
-    "could not receive data from server",
-    "could not send data to server",
-    "no connection to the server",
-    "SSL connection has been closed",
-    "SSL SYSCALL error",
     "database system is",
     "too many clients",
     "remaining connection slots",
@@ -66,7 +59,7 @@ pub(super) fn trouble(error: &QueryError) -> Trouble {
             let message = info.message();
             if message.contains("deadlock detected") {
                 Trouble::Conflict
-            } else if AWAY.iter().any(|words| message.contains(words)) {
+            } else if LOST.iter().chain(AWAY).any(|words| message.contains(words)) {
                 Trouble::Away
             } else {
                 Trouble::Defect

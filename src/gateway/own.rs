@@ -12,6 +12,7 @@ use crate::{
     db::text_enum,
     error::{Denial, Result},
     kinds::{JsonObject, Shape, schema::object_schema},
+    paging,
     store::{
         actions::{self, Filter, Status},
         agents, read_id,
@@ -193,11 +194,15 @@ impl Gateway {
             let denial = Denial::invalid("kind", format!("There is no such kind. The kinds are: {known}."));
             return self.deny(caller, tool, denial, Bound::Limited).await;
         }
-        let before_id =
-            match list.cursor.as_deref().map(|cursor| read_id(cursor).ok_or_else(no_such_page)).transpose() {
-                Ok(id) => id,
-                Err(denial) => return self.deny(caller, tool, denial, Bound::Limited).await,
-            };
+        let before_id = match list
+            .cursor
+            .as_deref()
+            .map(|cursor| read_id(cursor).ok_or_else(paging::unknown_cursor))
+            .transpose()
+        {
+            Ok(id) => id,
+            Err(denial) => return self.deny(caller, tool, denial, Bound::Limited).await,
+        };
         let limit = list.limit.unwrap_or(DEFAULT_LIMIT);
         let filter = Filter {
             status: list.status,
@@ -209,11 +214,8 @@ impl Gateway {
         let gate = self.gate.clone();
         let page = self.gate.db.read(move |conn| {
             let now = gate.clock.now(conn)?;
-            let mut found = actions::list(conn, now, &filter)?;
-            let shown = usize::try_from(limit).unwrap_or_default();
-            let more = found.len() > shown;
-            found.truncate(shown);
-            let next_cursor = found.last().filter(|_| more).map(|last| last.id.clone());
+            let found = actions::list(conn, now, &filter)?;
+            let (found, next_cursor) = paging::split(found, limit, |last| last.id.clone());
             let views =
                 found.iter().map(|action| gate.view(conn, action, now, None)).collect::<Result<_, _>>()?;
             Ok(ListView {
@@ -227,11 +229,4 @@ impl Gateway {
         self.record(caller, entry, Bound::Limited).await?;
         Ok(json!(page))
     }
-}
-
-fn no_such_page() -> Denial {
-    Denial::invalid(
-        "cursor",
-        "cursor must be the next_cursor of an earlier page; leave it out for the first one.",
-    )
 }

@@ -2,7 +2,8 @@
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 
-use crate::error::Denial;
+pub(super) use crate::paging::unknown_cursor;
+use crate::{error::Denial, paging};
 
 /// How many items a page has unless the caller says otherwise.
 const DEFAULT_LIMIT: i64 = 20;
@@ -14,26 +15,14 @@ pub(super) fn limit(asked: Option<i64>) -> i64 {
 
 /// Splits what was read, one more than `limit`, into the page and the cursor of the next one. `id` is the public id by
 /// which the list is continued.
-pub(super) fn split<T>(mut found: Vec<T>, limit: i64, id: impl Fn(&T) -> &str) -> (Vec<T>, Option<String>) {
-    let limit = usize::try_from(limit).unwrap_or_default();
-    let more = found.len() > limit;
-    found.truncate(limit);
-    let next = found.last().filter(|_| more).map(|last| URL_SAFE_NO_PAD.encode(id(last)));
-    (found, next)
+pub(super) fn split<T>(found: Vec<T>, limit: i64, id: impl Fn(&T) -> &str) -> (Vec<T>, Option<String>) {
+    paging::split(found, limit, |last| URL_SAFE_NO_PAD.encode(id(last)))
 }
 
 /// The public id that a cursor holds.
 pub(super) fn continued(cursor: &str) -> Result<String, Denial> {
     let bytes = URL_SAFE_NO_PAD.decode(cursor).map_err(|_| unknown_cursor())?;
     String::from_utf8(bytes).ok().filter(|id| !id.contains('\0')).ok_or_else(unknown_cursor)
-}
-
-/// The denial of a cursor that no page gave.
-pub(super) fn unknown_cursor() -> Denial {
-    Denial::invalid(
-        "cursor",
-        "cursor must be the next_cursor of an earlier page; leave it out for the first one.",
-    )
 }
 
 #[cfg(test)]

@@ -23,7 +23,12 @@ pub struct Agent {
 impl Agent {
     /// Whether the agent may use what needs `scope`.
     pub fn has_scope(&self, scope: &str) -> bool {
-        self.scopes.split(' ').any(|held| held == scope)
+        self.scopes().any(|held| held == scope)
+    }
+
+    /// What the agent may use.
+    pub fn scopes(&self) -> impl Iterator<Item = &str> {
+        self.scopes.split(' ').filter(|scope| !scope.is_empty())
     }
 }
 

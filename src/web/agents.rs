@@ -72,7 +72,7 @@ pub async fn page(site: Site, visitor: Visitor) -> Result<Page, Refused> {
     let row = |agent: &Agent| Row {
         name: agent.name.clone(),
         owner: agent.owner_id.as_ref().and_then(email).unwrap_or_else(|| "nobody".to_owned()),
-        scopes: agent.scopes.split_whitespace().map(ToOwned::to_owned).collect(),
+        scopes: agent.scopes().map(ToOwned::to_owned).collect(),
         since: when::day(agent.created_at),
         switch: agent
             .revoked_at

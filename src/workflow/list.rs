@@ -10,6 +10,7 @@ use super::{
 use crate::{
     db::{Conn, QueryResult, Timestamp},
     error::{Denial, Result},
+    paging,
     store::{
         actions::{self, Filter, Status},
         agents,
@@ -125,11 +126,8 @@ impl Gate {
             // One more than asked for tells whether there is a next page.
             limit: wanted.limit + 1,
         };
-        let mut found = actions::list(conn, now, &filter)?;
-        let asked = usize::try_from(wanted.limit).unwrap_or_default();
-        let more = found.len() > asked;
-        found.truncate(asked);
-        let next_cursor = found.last().filter(|_| more).map(|last| last.id.clone());
+        let found = actions::list(conn, now, &filter)?;
+        let (found, next_cursor) = paging::split(found, wanted.limit, |last| last.id.clone());
         let rows = named(conn, found, now)?;
         Ok(Ok(Rows { rows, next_cursor }))
     }

@@ -2,7 +2,10 @@
 
 use diesel::{dsl::exists, prelude::*, sql_query, sql_types::Text};
 
-use super::schema::{order_lines, orders};
+use super::{
+    ESCAPE, containing,
+    schema::{order_lines, orders},
+};
 use crate::{
     db::{Conn, QueryResult, Timestamp, text_enum},
     kinds::Lock,
@@ -141,8 +144,7 @@ pub fn list(conn: &mut Conn, filter: &Filter) -> QueryResult<Vec<Order>> {
         .order((orders::created_at.desc(), orders::id.desc()))
         .into_boxed();
     if let Some(text) = &filter.text {
-        let escaped = text.replace('\\', r"\\").replace('%', r"\%").replace('_', r"\_");
-        query = query.filter(orders::folded.like(format!("%{escaped}%")).escape('\\'));
+        query = query.filter(orders::folded.like(containing(text)).escape(ESCAPE));
     }
     if let Some(email) = &filter.email {
         query = query.filter(orders::email.eq(email.clone()));

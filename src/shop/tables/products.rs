@@ -2,7 +2,7 @@
 
 use diesel::{dsl::exists, prelude::*, sql_query, sql_types::Text};
 
-use super::schema::products;
+use super::{ESCAPE, containing, schema::products};
 use crate::{
     db::{Conn, QueryResult},
     kinds::Lock,
@@ -76,8 +76,7 @@ pub fn by_sku(conn: &mut Conn, sku: &str, lock: Lock) -> QueryResult<Option<Prod
 pub fn list(conn: &mut Conn, filter: &Filter) -> QueryResult<Vec<Product>> {
     let mut query = products::table.select(Product::as_select()).order(products::sku.asc()).into_boxed();
     if let Some(text) = &filter.text {
-        let escaped = text.replace('\\', r"\\").replace('%', r"\%").replace('_', r"\_");
-        query = query.filter(products::folded.like(format!("%{escaped}%")).escape('\\'));
+        query = query.filter(products::folded.like(containing(text)).escape(ESCAPE));
     }
     if let Some(after) = &filter.after_sku {
         query = query.filter(products::sku.gt(after.clone()));
