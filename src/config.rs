@@ -12,7 +12,7 @@ use clap::{Arg, Args, Command, FromArgMatches};
 use ipnet::IpNet;
 
 pub use refused::sentence as refused;
-pub use units::{Lifetime, LogStyle, PublicUrl, TrustedProxies, Windows, address, yes_or_no};
+pub use units::{Lifetime, LogStyle, PublicUrl, TrustedProxies, Windows, address, server};
 
 pub use crate::gateway::Rate;
 

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use crate::{
-    config::Config,
+    config::{self, Config},
     error::Result,
     mcp::connect::{Client, KEY_PLACEHOLDER, set_up},
 };
@@ -15,7 +15,7 @@ pub struct Connect {
     client: Client,
 
     /// The server, as https://HOST [default: the public URL]
-    #[arg(long, env = "COUNTERSIGN_URL", value_name = "URL")]
+    #[arg(long, env = "COUNTERSIGN_URL", value_name = "URL", value_parser = config::server)]
     url: Option<String>,
 
     /// The agent's key [default: a placeholder]

@@ -5,7 +5,7 @@ use tokio::io::{stdin, stdout};
 
 use super::{logging, open};
 use crate::{
-    config::{Config, LogStyle},
+    config::{self, Config, LogStyle},
     error::{Error, Result},
     mcp::{bridge, stdio},
 };
@@ -17,7 +17,7 @@ use crate::{
 #[derive(Args)]
 pub struct Mcp {
     /// The server, as https://HOST
-    #[arg(long, env = "COUNTERSIGN_URL", value_name = "URL")]
+    #[arg(long, env = "COUNTERSIGN_URL", value_name = "URL", value_parser = config::server)]
     url: Option<String>,
 
     /// The agent's key

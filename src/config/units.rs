@@ -153,8 +153,16 @@ pub fn address(text: &str) -> Result<SocketAddr, String> {
         .map_err(|_| "must be an address and a port, such as 127.0.0.1:8080".to_owned())
 }
 
+/// The address of a server, with or without a path.
+pub fn server(text: &str) -> Result<String, String> {
+    let url = url::Url::parse(text.trim()).ok();
+    url.filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+        .map(|_| text.trim().to_owned())
+        .ok_or_else(|| "must be the server's address, such as https://gate.example.com".to_owned())
+}
+
 /// Whether something is wanted.
-pub fn yes_or_no(text: &str) -> Result<bool, String> {
+pub(super) fn yes_or_no(text: &str) -> Result<bool, String> {
     match text {
         "true" | "1" | "yes" | "on" => Ok(true),
         "false" | "0" | "no" | "off" => Ok(false),

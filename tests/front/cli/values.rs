@@ -243,6 +243,16 @@ fn bytes_that_are_no_text_are_refused_by_name() {
 }
 
 #[test]
+fn the_address_of_a_server_is_one() {
+    for command in [&["mcp", "--agent-key", "cs_a_x"][..], &["connect", "cursor"]] {
+        for value in VALUES.iter().filter(|value| !value.starts_with("https://")) {
+            let sentence = Program::bare().with("COUNTERSIGN_URL", value).run(command).sentence();
+            assert!(sentence.starts_with("COUNTERSIGN_URL (--url) must be "), "{value:?}: {sentence}");
+        }
+    }
+}
+
+#[test]
 fn a_folder_without_a_name_is_refused_too() {
     let sentence = Program::bare().with("COUNTERSIGN_DATA_DIR", "").run(&["demo"]).sentence();
     assert_eq!(sentence, "COUNTERSIGN_DATA_DIR (--data-dir) must not be empty.");
