@@ -49,7 +49,7 @@ async fn a_newer_schema_is_refused(app: &TestApp) {
         assert!(sentence.contains("99991231") && sentence.contains("newer than this binary"), "{sentence}");
     }
     assert_eq!(reqwest::get(format!("{}/readyz", app.url)).await.unwrap().status(), 503);
-    let said = Program::on(&app.database).run(&["serve"]).sentence();
+    let said = Program::on(&app.database).run(&["serve", "--listen", "127.0.0.1:0"]).sentence();
     assert!(said.contains("99991231"), "{said}");
     assert_eq!(app.rival().everything(), before);
 }
