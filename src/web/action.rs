@@ -2,6 +2,9 @@
 
 pub mod decide;
 pub mod detail;
+mod form;
+pub mod other;
+mod outcome;
 mod story;
 
 use actix_web::web::Path;

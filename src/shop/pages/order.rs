@@ -18,7 +18,7 @@ use crate::{
     },
     text::filters,
     web::{
-        action::detail::Other,
+        action::other::Other,
         refused::Refused,
         shell::{Place, Shell},
         site::Site,

@@ -1,15 +1,19 @@
 //! An action as its page shows it, from top to bottom: what, what changes, why, on what, what happened, exactly what.
 
-use super::story::{self, Line};
+use super::{
+    form::{Decide, approve},
+    other::Other,
+    outcome::{Outcome, outcome},
+    story::{self, Line},
+};
 use crate::{
     auth::Visitor,
-    db::Timestamp,
     error::{Code, Denial},
     kinds::Change,
     store::actions::Status,
     text,
     web::{link, shell::Shell, when, words},
-    workflow::{Detail, Related, Waiting},
+    workflow::{Detail, Related},
 };
 
 /// How long after a decision its page leads on to the next one, in minutes.
@@ -80,26 +84,6 @@ pub struct Effect {
     pub changes: Vec<Change>,
 }
 
-/// How an action ended.
-pub struct Outcome {
-    /// ok, bad or plain.
-    pub tone: &'static str,
-    pub sentence: String,
-    /// The approver's note, or the reason of a rejection: what the agent is told.
-    pub told: Option<String>,
-}
-
-/// Another action on the same record.
-pub struct Other {
-    pub href: String,
-    pub summary: String,
-    pub status: &'static str,
-    pub status_word: &'static str,
-    pub agent: String,
-    pub asked: String,
-    pub same_write: bool,
-}
-
 /// An equal request that was decided before this one.
 pub struct Repeat {
     /// "executed 25 h ago".
@@ -107,31 +91,6 @@ pub struct Repeat {
     pub href: String,
     /// Whether it was done, so that this one would do it once more.
     pub done: bool,
-}
-
-/// What the decision's form holds.
-pub struct Decide {
-    pub subject_versions: String,
-    /// "Approve INR 8,999.00".
-    pub approve: String,
-    /// Ids of equal requests, separated by commas, that the approver has acknowledged.
-    pub acknowledge: String,
-    /// What to tick before approving, after a refusal: a second click on the same place then decides nothing.
-    pub question: Option<Question>,
-    /// Approving is not possible just now.
-    pub paused: bool,
-    /// What was typed before the page came back.
-    pub note: String,
-    /// What is wrong with it.
-    pub note_error: Option<String>,
-    pub kind: String,
-}
-
-/// A field that is only sent when its box is ticked.
-pub struct Question {
-    pub field: &'static str,
-    pub value: String,
-    pub label: &'static str,
 }
 
 impl Shown {
@@ -208,58 +167,6 @@ impl Shown {
     }
 }
 
-impl Decide {
-    fn ask(&mut self, denial: &Denial) {
-        self.question = match denial.code {
-            Code::RelatedActions => {
-                self.approve.push_str(" as well");
-                let known = std::mem::take(&mut self.acknowledge);
-                let ids = denial.related.iter().map(String::as_str).chain([&*known]);
-                Some(Question {
-                    field: "acknowledge",
-                    value: ids.filter(|id| !id.is_empty()).collect::<Vec<_>>().join(","),
-                    label: "I know of the other request, and mean this one as well.",
-                })
-            }
-            Code::SubjectChanged | Code::DigestMismatch => Some(Question {
-                field: "subject_versions",
-                value: std::mem::take(&mut self.subject_versions),
-                label: "I have looked at it as it stands now.",
-            }),
-            _ => None,
-        };
-    }
-}
-
-impl Other {
-    /// An action of a list.
-    pub fn of_waiting(one: &Waiting, now: Timestamp) -> Self {
-        Self {
-            href: format!("/actions/{}", one.action.id),
-            summary: one.action.summary.clone(),
-            status: one.status.as_str(),
-            status_word: words::status(one.status),
-            agent: one.agent.clone(),
-            asked: when::moment(one.action.requested_at, now),
-            same_write: false,
-        }
-    }
-
-    fn of(related: &Related, now: Timestamp) -> Self {
-        let status: Status = related.status.parse().expect("a status came from one");
-        let asked = related.requested_at.trim_end_matches('Z').parse().ok();
-        Self {
-            href: format!("/actions/{}", related.action_id),
-            summary: related.summary.clone(),
-            status: status.as_str(),
-            status_word: words::status(status),
-            agent: related.agent.clone(),
-            asked: asked.map_or_else(String::new, |at| when::moment(at, now)),
-            same_write: related.same_write,
-        }
-    }
-}
-
 fn asked(detail: &Detail) -> String {
     let first = format!("{} UTC", when::moment(detail.action.requested_at, detail.now));
     let Some((times, last)) = story::asked_again(&detail.happenings) else {
@@ -270,16 +177,6 @@ fn asked(detail: &Detail) -> String {
         1 => format!("{first}, asked again once at {last} · still one request"),
         _ => format!("{first}, asked again {times} times, last at {last} · still one request"),
     }
-}
-
-/// The figure, where it says what the action does ("Refund INR 8,999.00 …"); beside a cancellation it is only what the
-/// order is worth.
-fn approve(detail: &Detail) -> String {
-    let (summary, figure) = (&detail.action.summary, &detail.action.figure);
-    if !figure.is_empty() && summary.contains(figure) {
-        return format!("Approve {figure}");
-    }
-    format!("Approve {}", detail.kind_title.to_lowercase())
 }
 
 fn related_heading(related: &[Related]) -> String {
@@ -331,30 +228,4 @@ fn effect(detail: &Detail) -> Effect {
             changes: detail.changes.clone(),
         },
     }
-}
-
-fn outcome(detail: &Detail) -> Option<Outcome> {
-    let (action, decision) = (&detail.action, detail.view.decision.as_ref());
-    let by = decision.map_or("somebody", |decision| decision.by.as_str());
-    let at = action.decided_at.unwrap_or(action.expires_at);
-    let at = format!("{} UTC", when::moment(at, detail.now));
-    let refusal = action.refusal_message.as_deref().unwrap_or_default();
-    let (tone, sentence) = match detail.status {
-        Status::Pending => return None,
-        Status::Executing => ("plain", format!("Approved by {by} {at}, and under way.")),
-        Status::Executed => ("ok", format!("Approved by {by} {at}, and done.")),
-        Status::Failed => ("bad", format!("Approved by {by} {at}, but not done. {refusal}")),
-        Status::Rejected => ("plain", format!("Rejected by {by} {at}. Nothing was changed.")),
-        Status::Withdrawn => ("plain", format!("{} took it back {at}. Nothing was changed.", detail.agent)),
-        Status::Expired => ("plain", format!("Nobody decided until {at}. Nothing was changed.")),
-        Status::Indeterminate => (
-            "bad",
-            format!("Approved by {by} {at}. Whether it was done is not known; a person has to look."),
-        ),
-    };
-    Some(Outcome {
-        tone,
-        sentence,
-        told: action.decision_note.clone(),
-    })
 }
