@@ -37,8 +37,8 @@ pub struct ApproveBody {
     #[schema(max_length = 1000)]
     note: Option<String>,
     /// The ids of related actions that the person knows of.
-    #[schemars(length(max = 100), inner(length(max = 64)))]
-    #[schema(max_items = 100)]
+    #[schemars(length(max = 1000), inner(length(max = 64)))]
+    #[schema(max_items = 1000)]
     acknowledge: Option<Vec<String>>,
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use diesel::{prelude::*, sql_query, sql_types::Text};
 
-use super::schema::{action_subjects, actions};
+use super::schema::{action_subjects, actions, agents};
 use crate::db::{Conn, QueryResult, Timestamp, text_enum};
 
 text_enum! {
@@ -234,6 +234,10 @@ pub fn close_on_same_records(
     let open = actions::status
         .eq(Status::Pending)
         .and(actions::expires_at.gt(now))
+        .and(
+            actions::agent_id
+                .ne_all(agents::table.filter(agents::revoked_at.is_not_null()).select(agents::id)),
+        )
         .or(actions::status.eq_any([Status::Executing, Status::Indeterminate]));
     let executed = actions::status.eq(Status::Executed).and(actions::decided_at.gt(since));
     actions::table
@@ -277,7 +281,8 @@ pub fn on_record(conn: &mut Conn, subject: &str, limit: i64) -> QueryResult<Vec<
         .load(conn)
 }
 
-/// Other actions that ask for exactly the same write, whoever asked, and are open or were executed after `since`.
+/// Other actions that ask for exactly the same write, whoever asked, and are open or were executed after `since`. What a
+/// revoked agent asked for can't run any more.
 pub fn equal_and_close(
     conn: &mut Conn,
     action: &Action,
@@ -287,6 +292,10 @@ pub fn equal_and_close(
     let open = actions::status
         .eq(Status::Pending)
         .and(actions::expires_at.gt(now))
+        .and(
+            actions::agent_id
+                .ne_all(agents::table.filter(agents::revoked_at.is_not_null()).select(agents::id)),
+        )
         .or(actions::status.eq_any([Status::Executing, Status::Indeterminate]));
     let executed = actions::status.eq(Status::Executed).and(actions::decided_at.gt(since));
     actions::table

@@ -141,4 +141,4 @@ diesel::table! {
 }
 
 diesel::joinable!(action_subjects -> actions (action_id));
-diesel::allow_tables_to_appear_in_same_query!(actions, action_subjects);
+diesel::allow_tables_to_appear_in_same_query!(actions, action_subjects, agents);

@@ -71,13 +71,14 @@ fn claim(
         Ok(kind) => kind,
         Err(refusal) => return failed(refusal),
     };
+    let Some(case) = kind.open(conn, &action.effective_params, Lock::Yes)? else {
+        return failed(Refusal::new("record_missing", "The record is no longer there. Nothing was changed."));
+    };
+    // After the lock on the record: an equal write that was under way has ended by now, and is seen as what it became.
     let unseen = unacknowledged(conn, locked, kind, &approval.acknowledge)?;
     if !unseen.is_empty() {
         return Ok(Err(related_actions(unseen)));
     }
-    let Some(case) = kind.open(conn, &action.effective_params, Lock::Yes)? else {
-        return failed(Refusal::new("record_missing", "The record is no longer there. Nothing was changed."));
-    };
     if approval.subject_versions.as_ref().is_some_and(|seen| *seen != case.versions()) {
         return Ok(Err(Denial::new(
             Code::SubjectChanged,

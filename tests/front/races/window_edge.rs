@@ -98,7 +98,7 @@ async fn decided(app: &TestApp, round: usize) -> (String, String) {
 /// The new action follows the one before, and is done once more when it is approved: not before.
 async fn goes_on(app: &TestApp, order: &str, before: &str, new: &Value, round: usize) {
     assert_eq!((&new["attempt"], &new["previous_action_id"]), (&2.into(), &before.into()));
-    let done = if round % 2 == 0 { 12_000 } else { 0 };
+    let done = if round.is_multiple_of(2) { 12_000 } else { 0 };
     assert_eq!(app.order_now(order).await.refunded_minor, done);
     assert_eq!(app.person(Role::Approver).await.approve(id(new)).await.ok()["status"], "executed");
     assert_eq!(app.order_now(order).await.refunded_minor, done + 12_000);
