@@ -10,18 +10,13 @@ mod file;
 mod locks;
 mod migrate;
 mod pool;
+mod pulse;
 mod trouble;
 mod verdict;
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
-pub use clock::Clock;
+pub use clock::{Clock, comparable};
 pub use conn::{Conn, Savepoint, savepoint};
 pub(crate) use enums::text_enum;
 use file::Found;
@@ -29,6 +24,7 @@ pub use locks::{Latch, settled_events, share_lock};
 pub use migrate::Schema;
 pub use pool::DatabaseUrl;
 use pool::{Opening, Pool};
+use pulse::Pulse;
 pub use trouble::is_duplicate;
 use trouble::{Trouble, is_lost_connection, trouble};
 use verdict::was_committed;
@@ -52,7 +48,7 @@ const TRIES: u32 = 8;
 pub struct Db {
     readers: Arc<Pool>,
     writers: Arc<Pool>,
-    writes: Arc<AtomicUsize>,
+    pulse: Arc<Pulse>,
 }
 
 impl Db {
@@ -87,7 +83,7 @@ impl Db {
         Self {
             readers: Arc::new(pool::readers(url, opening)),
             writers: Arc::new(pool::writers(url, opening)),
-            writes: Arc::default(),
+            pulse: Arc::default(),
         }
     }
 
@@ -132,10 +128,13 @@ impl Db {
         T: Send + 'static,
         F: Fn(&mut Conn) -> QueryResult<T> + Send + 'static,
     {
-        let writes = Arc::clone(&self.writes);
+        let pulse = Arc::clone(&self.pulse);
         self.on_thread(&self.writers, move |pool| {
-            let _counted = Counted::new(&writes);
-            let mut conn = pool.get()?;
+            let counted = pulse.begin();
+            let mut conn = match pool.get() {
+                Ok(conn) => conn,
+                Err(error) => return counted.ended(Err(error)),
+            };
             let work = |conn: &mut Conn| work(conn).inspect(|_| failpoint::reach("commit"));
             let mut tries = 1;
             failpoint::reach("begin");
@@ -147,7 +146,7 @@ impl Db {
                     }
                     outcome => {
                         failpoint::reach("committed");
-                        return outcome.map_err(Error::from);
+                        return counted.ended(outcome.map_err(Error::from));
                     }
                 }
             }
@@ -192,9 +191,14 @@ impl Db {
         Err(Error::Unavailable(lost))
     }
 
+    /// Whether the latest write found the database away, full or locked, and not long ago.
+    pub fn writes_falter(&self) -> bool {
+        self.pulse.falters()
+    }
+
     /// How many calls of [`Db::write`] hold a connection or wait for one.
     pub fn writes_under_way(&self) -> usize {
-        self.writes.load(Ordering::SeqCst)
+        self.pulse.under_way()
     }
 
     async fn on_thread<T, F>(&self, pool: &Arc<Pool>, work: F) -> Result<T>
@@ -206,21 +210,5 @@ impl Db {
         tokio::task::spawn_blocking(move || work(&pool))
             .await
             .map_err(|panic| Error::Internal(Box::new(panic)))?
-    }
-}
-
-/// One more, for as long as this lives.
-struct Counted<'a>(&'a AtomicUsize);
-
-impl<'a> Counted<'a> {
-    fn new(count: &'a AtomicUsize) -> Self {
-        count.fetch_add(1, Ordering::SeqCst);
-        Self(count)
-    }
-}
-
-impl Drop for Counted<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }

@@ -20,17 +20,25 @@ pub(super) async fn alive() -> &'static str {
     "ok\n"
 }
 
-/// The database can be reached and has the schema of this binary.
+/// The database can be reached, has the schema of this binary, and took the latest write.
 pub(super) async fn ready(gate: web::Data<Gate>) -> HttpResponse {
     match gate.db.check_schema().await {
-        Ok(()) => HttpResponse::Ok().content_type(ContentType::plaintext()).body("ready\n"),
         Err(error) => {
             tracing::warn!(%error, "not ready");
-            HttpResponse::ServiceUnavailable()
-                .content_type(ContentType::plaintext())
-                .body("not ready\n")
+            not_ready()
         }
+        Ok(()) if gate.db.writes_falter() => {
+            tracing::warn!("not ready: the database refused to write just now");
+            not_ready()
+        }
+        Ok(()) => HttpResponse::Ok().content_type(ContentType::plaintext()).body("ready\n"),
     }
+}
+
+fn not_ready() -> HttpResponse {
+    HttpResponse::ServiceUnavailable()
+        .content_type(ContentType::plaintext())
+        .body("not ready\n")
 }
 
 /// Prometheus metrics, for the configured token; without one, for this machine only.

@@ -6,7 +6,7 @@ use chrono::{DateTime, NaiveDate, NaiveTime};
 
 use super::CATEGORIES;
 use crate::{
-    db::{Conn, Db, QueryResult, Timestamp},
+    db::{Conn, Db, QueryResult, Timestamp, comparable},
     error::{Denial, Result},
     paging,
     store::{
@@ -59,12 +59,14 @@ impl FromStr for Moment {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if let Ok(day) = NaiveDate::parse_from_str(text, "%Y-%m-%d") {
-            return Ok(Self(day.and_time(NaiveTime::MIN)));
-        }
-        DateTime::parse_from_rfc3339(text)
-            .map(|moment| Self(moment.naive_utc()))
-            .map_err(|_| "must be a day such as 2026-01-31 or a time such as 2026-01-31T09:30:00Z")
+        let moment = match NaiveDate::parse_from_str(text, "%Y-%m-%d") {
+            Ok(day) => Some(day.and_time(NaiveTime::MIN)),
+            Err(_) => DateTime::parse_from_rfc3339(text).ok().map(|moment| moment.naive_utc()),
+        };
+        moment
+            .and_then(comparable)
+            .map(Self)
+            .ok_or("must be a day such as 2026-01-31 or a time such as 2026-01-31T09:30:00Z")
     }
 }
 

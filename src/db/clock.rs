@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicI64, Ordering},
 };
 
-use chrono::{DurationRound, TimeDelta, Utc};
+use chrono::{Datelike, DurationRound, SubsecRound, TimeDelta, Utc};
 use diesel::{QueryableByName, RunQueryDsl, sql_query, sql_types};
 
 use super::{Conn, QueryResult, Timestamp};
@@ -17,6 +17,11 @@ use crate::failpoint;
 #[derive(Clone, Default)]
 pub struct Clock {
     offset_micros: Arc<AtomicI64>,
+}
+
+/// A time from outside, as both backends store and compare it: four-digit years and whole microseconds.
+pub fn comparable(at: Timestamp) -> Option<Timestamp> {
+    Some(at.trunc_subsecs(6)).filter(|at| (1..=9999).contains(&at.year()))
 }
 
 #[derive(QueryableByName)]

@@ -1,6 +1,6 @@
 //! `search_orders`: orders by text, customer, status and time, newest first.
 
-use chrono::{DateTime, Datelike, SubsecRound};
+use chrono::DateTime;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ use super::{
     },
 };
 use crate::{
-    db::{Conn, QueryResult, Timestamp},
+    db::{Conn, QueryResult, Timestamp, comparable},
     error::Denial,
     kinds::{Lock, Read, typed::About},
 };
@@ -98,13 +98,11 @@ fn filter(arguments: &Arguments) -> Result<Filter, Denial> {
     })
 }
 
-/// A time as the database compares it: four-digit years and whole microseconds.
 fn time(field: &str, text: Option<&str>) -> Result<Option<Timestamp>, Denial> {
     let Some(text) = text else { return Ok(None) };
     DateTime::parse_from_rfc3339(text)
-        .map(|at| at.naive_utc().trunc_subsecs(6))
         .ok()
-        .filter(|at| (1..=9999).contains(&at.year()))
+        .and_then(|at| comparable(at.naive_utc()))
         .map(Some)
         .ok_or_else(|| {
             let message = format!("{field} must be a time in RFC 3339, such as 2025-12-06T15:36:16Z.");

@@ -114,6 +114,7 @@ fn a_full_disk_is_unavailable() {
                 break;
             }
         }
+        assert_eq!(ready(app).await, 503, "nothing can be written");
         books.balance();
 
         limit_pages(app, 1_000_000).await;
@@ -121,8 +122,13 @@ fn a_full_disk_is_unavailable() {
             app.agent.call("request_refund", refund("#1001", amount)).await.ok()["disposition"],
             "new"
         );
+        assert_eq!(ready(app).await, 200);
         books.balance();
     });
+}
+
+async fn ready(app: &TestApp) -> u16 {
+    reqwest::get(format!("{}/readyz", app.url)).await.unwrap().status().as_u16()
 }
 
 fn touch(conn: &mut Conn, order: &str) -> QueryResult<()> {

@@ -36,6 +36,8 @@ async fn what_can_go_wrong_with_a_request(app: &TestApp) {
         unknown,
         "/api/v1/actions/01995a3e-8f0c-7c21-b6d4-2f9e0a1b3c4d?full=1",
         "/api/v1/audit?since=yesterday",
+        "/api/v1/audit?since=-200000-01-01",
+        "/api/v1/audit?until=%2B200000-01-01",
         "/api/v1/audit?denied=yes",
         "/api/v1/audit?category=everything",
         "/api/v1/audit?actor=nobody",
