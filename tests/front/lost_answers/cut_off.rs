@@ -32,9 +32,17 @@ async fn on_a_cable(test: impl AsyncFnOnce(&TestApp, &Cable, &Scene<'_>)) {
 fn a_lost_commit_is_looked_up_before_anybody_is_told() {
     run(Backend::Postgres, async |_: &Backend| {
         on_a_cable(async |app, cable, scene| {
-            let books = app.books();
+            let (books, session) = (app.books(), app.session(&scene.person).await);
             repeat("connections cut at a commit", Backend::Postgres, ROUNDS, async |round| {
                 for cut in [Cut::Before, Cut::Behind, Cut::After] {
+                    for (number, status) in ["executed", "rejected"].into_iter().enumerate() {
+                        let seen = asked(app, scene, &format!("{round}{cut:?}"), number).await;
+                        cable.cut_a_commit(cut);
+                        let click =
+                            if number == 0 { session.approving(&seen) } else { session.rejecting(&seen) };
+                        assert_eq!(click.await.status, StatusCode::SEE_OTHER);
+                        finds(&session, &seen, status).await;
+                    }
                     for call in Call::ALL {
                         let order = app.order(&format!("#{round}{cut:?}{call:?}"), 50_000).await.name;
                         let ready = Ready::new(scene, call, &order).await;
@@ -96,8 +104,10 @@ fn without_a_way_to_find_out_nobody_is_told_that_it_failed() {
                     let order = app.order(&format!("#{round}{call:?}"), 50_000).await.name;
                     calls.push(Ready::new(scene, call, &order).await);
                 }
-                let (approved, rejected) =
-                    (asked(app, scene, round, 1).await, asked(app, scene, round, 2).await);
+                let (approved, rejected) = (
+                    asked(app, scene, &round.to_string(), 1).await,
+                    asked(app, scene, &round.to_string(), 2).await,
+                );
                 // One after the other would each wait for a database that is away.
                 cable.cut_commits_and_go_dead(calls.len() + 2);
                 let sent = join_all(calls.iter().map(|ready| ready.send(scene)));
@@ -134,7 +144,7 @@ fn without_a_way_to_find_out_nobody_is_told_that_it_failed() {
 }
 
 /// A request for a refund on an order of its own, as an approver sees it.
-async fn asked(app: &TestApp, scene: &Scene<'_>, round: usize, number: usize) -> serde_json::Value {
+async fn asked(app: &TestApp, scene: &Scene<'_>, round: &str, number: usize) -> serde_json::Value {
     let order = app.order(&format!("#{round}.{number}"), 50_000).await.name;
     let action = app.ask("request_refund", refund(&order, 100)).await;
     scene.person.action(&action).await

@@ -35,14 +35,20 @@ where
     outcomes
 }
 
+tokio::task_local! {
+    /// Set while contenders are spread over several processes.
+    pub static SEVERAL_PROCESSES: ();
+}
+
 /// Runs a race again and again, `full` times in a long run and a tenth of that otherwise, and records how many
 /// rounds were made. `round` gets the number of the round, from 0.
 pub async fn repeat(name: &str, backend: Backend, full: usize, mut round: impl AsyncFnMut(usize)) {
     let rounds = settings::rounds(full);
+    let spread = SEVERAL_PROCESSES.try_with(|()| ", three processes").unwrap_or_default();
     let begun = Instant::now();
     for number in 0..rounds {
         round(number).await;
     }
     let seconds = begun.elapsed().as_secs_f64();
-    settings::figure(&format!("{name}, {backend}: {rounds} rounds in {seconds:.1} s"));
+    settings::figure(&format!("{name}{spread}, {backend}: {rounds} rounds in {seconds:.1} s"));
 }

@@ -1,5 +1,6 @@
 //! How a test is run: once on each backend.
 
+use super::races::SEVERAL_PROCESSES;
 use super::{Backend, Browser, TestApp, browser};
 
 /// Makes two tests of each function named, `name::sqlite` and `name::postgres`. The function is async and takes
@@ -89,7 +90,7 @@ pub fn run_on_several_processes(backend: Backend, test: impl AsyncFnOnce(&TestAp
     }
     runtime().block_on(async {
         let app = TestApp::on_several_processes(backend, "off").await;
-        test(&app).await;
+        SEVERAL_PROCESSES.scope((), test(&app)).await;
         app.tear_down().await;
     });
 }
