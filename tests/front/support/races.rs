@@ -40,11 +40,17 @@ tokio::task_local! {
     pub static SEVERAL_PROCESSES: ();
 }
 
-/// Runs a race again and again, `full` times in a long run and a tenth of that otherwise, and records how many
-/// rounds were made. `round` gets the number of the round, from 0.
+/// Runs a race again and again, `full` times in a long run and a tenth of that otherwise, half as often where it is spread
+/// over several processes, and records how many rounds were made. `round` gets the number of the round, from 0.
 pub async fn repeat(name: &str, backend: Backend, full: usize, mut round: impl AsyncFnMut(usize)) {
-    let rounds = settings::rounds(full);
-    let spread = SEVERAL_PROCESSES.try_with(|()| ", three processes").unwrap_or_default();
+    let mut rounds = settings::rounds(full);
+    let mut spread = "";
+    if SEVERAL_PROCESSES.try_with(|()| ()).is_ok() {
+        spread = ", three processes";
+        if rounds < full {
+            rounds = rounds.div_ceil(2);
+        }
+    }
     let begun = Instant::now();
     for number in 0..rounds {
         round(number).await;
