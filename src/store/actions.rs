@@ -1,10 +1,15 @@
 //! Actions: the writes that agents asked for.
 
+mod related;
+
 use std::collections::BTreeMap;
 
 use diesel::{prelude::*, sql_query, sql_types::Text};
 
-use super::schema::{action_subjects, actions, agents};
+pub use self::related::{
+    close_on_same_records, equal_and_close, equal_and_decided, on_record, on_same_records,
+};
+use super::schema::actions;
 use crate::db::{Conn, QueryResult, Timestamp, text_enum};
 
 text_enum! {
@@ -214,107 +219,6 @@ pub fn past_due(conn: &mut Conn, now: Timestamp, limit: i64) -> QueryResult<Vec<
         .limit(limit)
         .select(actions::id)
         .load(conn)
-}
-
-/// Other writes than `action`'s on the same records that are open or were executed after `since`, newest first.
-pub fn close_on_same_records(
-    conn: &mut Conn,
-    action: &Action,
-    now: Timestamp,
-    since: Timestamp,
-    limit: i64,
-) -> QueryResult<Vec<Action>> {
-    let subjects = action_subjects::table
-        .filter(action_subjects::action_id.eq(&action.id))
-        .select(action_subjects::subject)
-        .load::<String>(conn)?;
-    let on_them = action_subjects::table
-        .filter(action_subjects::subject.eq_any(subjects))
-        .select(action_subjects::action_id);
-    let open = actions::status
-        .eq(Status::Pending)
-        .and(actions::expires_at.gt(now))
-        .and(
-            actions::agent_id
-                .ne_all(agents::table.filter(agents::revoked_at.is_not_null()).select(agents::id)),
-        )
-        .or(actions::status.eq_any([Status::Executing, Status::Indeterminate]));
-    let executed = actions::status.eq(Status::Executed).and(actions::decided_at.gt(since));
-    actions::table
-        .filter(actions::id.eq_any(on_them).and(actions::fingerprint.ne(&action.fingerprint)))
-        .filter(open.or(executed.assume_not_null()))
-        .order(actions::id.desc())
-        .limit(limit)
-        .select(Action::as_select())
-        .load(conn)
-}
-
-/// Other actions on the records of `id`, newest first.
-pub fn on_same_records(conn: &mut Conn, id: &str, limit: i64) -> QueryResult<Vec<Action>> {
-    let subjects = action_subjects::table
-        .filter(action_subjects::action_id.eq(id))
-        .select(action_subjects::subject)
-        .load::<String>(conn)?;
-    let ids = action_subjects::table
-        .filter(action_subjects::subject.eq_any(subjects))
-        .filter(action_subjects::action_id.ne(id))
-        .select(action_subjects::action_id)
-        .distinct()
-        .order(action_subjects::action_id.desc())
-        .limit(limit)
-        .load::<String>(conn)?;
-    actions::table
-        .filter(actions::id.eq_any(ids))
-        .order(actions::id.desc())
-        .select(Action::as_select())
-        .load(conn)
-}
-
-/// Actions on one record, newest first.
-pub fn on_record(conn: &mut Conn, subject: &str, limit: i64) -> QueryResult<Vec<Action>> {
-    actions::table
-        .inner_join(action_subjects::table)
-        .filter(action_subjects::subject.eq(subject))
-        .order(actions::id.desc())
-        .limit(limit)
-        .select(Action::as_select())
-        .load(conn)
-}
-
-/// Other actions that ask for exactly the same write, whoever asked, and are open or were executed after `since`. What a
-/// revoked agent asked for can't run any more.
-pub fn equal_and_close(
-    conn: &mut Conn,
-    action: &Action,
-    now: Timestamp,
-    since: Timestamp,
-) -> QueryResult<Vec<Action>> {
-    let open = actions::status
-        .eq(Status::Pending)
-        .and(actions::expires_at.gt(now))
-        .and(
-            actions::agent_id
-                .ne_all(agents::table.filter(agents::revoked_at.is_not_null()).select(agents::id)),
-        )
-        .or(actions::status.eq_any([Status::Executing, Status::Indeterminate]));
-    let executed = actions::status.eq(Status::Executed).and(actions::decided_at.gt(since));
-    actions::table
-        .filter(actions::fingerprint.eq(&action.fingerprint).and(actions::id.ne(&action.id)))
-        .filter(open.or(executed.assume_not_null()))
-        .order(actions::id.asc())
-        .select(Action::as_select())
-        .load(conn)
-}
-
-/// The latest other action that asked for exactly the same write and was executed or rejected.
-pub fn equal_and_decided(conn: &mut Conn, action: &Action) -> QueryResult<Option<Action>> {
-    actions::table
-        .filter(actions::fingerprint.eq(&action.fingerprint).and(actions::id.ne(&action.id)))
-        .filter(actions::status.eq_any([Status::Executed, Status::Rejected]))
-        .order(actions::id.desc())
-        .select(Action::as_select())
-        .first(conn)
-        .optional()
 }
 
 /// Drops the payload of actions that ended before `before`, at most `limit` at a time. The rows stay.
