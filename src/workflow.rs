@@ -18,6 +18,7 @@ mod request;
 mod slot;
 pub mod view;
 mod waiters;
+mod waiting;
 mod withdraw;
 mod write_limit;
 
@@ -34,6 +35,7 @@ pub use reject::Rejection;
 pub use request::{Request, scope_missing, split};
 pub use view::{ActionView, Disposition};
 pub use waiters::{Waiter, Waiters};
+pub use waiting::Queue;
 pub use withdraw::no_such_action;
 pub use write_limit::WriteLimit;
 

@@ -1,11 +1,13 @@
 //! Actions: the writes that agents asked for.
 
+mod queue;
 mod related;
 
 use std::collections::BTreeMap;
 
 use diesel::{prelude::*, sql_query, sql_types::Text};
 
+pub use self::queue::{past_due, queue_depth, waiting, waiting_by_kind};
 pub use self::related::{
     close_on_same_records, equal_and_close, equal_and_decided, on_record, on_same_records,
 };
@@ -190,35 +192,6 @@ pub fn list(conn: &mut Conn, now: Timestamp, filter: &Filter) -> QueryResult<Vec
         query = query.filter(actions::id.lt(before.clone()));
     }
     query.limit(filter.limit).load(conn)
-}
-
-/// The queue: what waits for a decision, the most urgent first.
-pub fn waiting(conn: &mut Conn, now: Timestamp, limit: i64) -> QueryResult<Vec<Action>> {
-    actions::table
-        .filter(actions::status.eq(Status::Pending).and(actions::expires_at.gt(now)))
-        .order((actions::expires_at.asc(), actions::id.asc()))
-        .limit(limit)
-        .select(Action::as_select())
-        .load(conn)
-}
-
-/// How many wait for a decision, and since when the oldest does.
-pub fn queue_depth(conn: &mut Conn, now: Timestamp) -> QueryResult<(i64, Option<Timestamp>)> {
-    use diesel::dsl::{count_star, min};
-    actions::table
-        .filter(actions::status.eq(Status::Pending).and(actions::expires_at.gt(now)))
-        .select((count_star(), min(actions::requested_at)))
-        .first(conn)
-}
-
-/// The ids of pending actions whose time is over, the longest overdue first.
-pub fn past_due(conn: &mut Conn, now: Timestamp, limit: i64) -> QueryResult<Vec<String>> {
-    actions::table
-        .filter(actions::status.eq(Status::Pending).and(actions::expires_at.le(now)))
-        .order((actions::expires_at.asc(), actions::id.asc()))
-        .limit(limit)
-        .select(actions::id)
-        .load(conn)
 }
 
 /// Drops the payload of actions that ended before `before`, at most `limit` at a time. The rows stay.

@@ -24,8 +24,6 @@ pub async fn page(
     id: Path<String>,
     Asked(choice): Asked<Choice>,
 ) -> Result<Desk, Refused> {
-    choice
-        .known(&site)
-        .map_err(|denial| Refused::from(denial).in_list(&format!("/actions/{id}")))?;
-    Ok(Desk::at(&site, &visitor, &choice, &id).await?)
+    let desk = Desk::at(&site, &visitor, &choice, &id).await;
+    desk.map_err(|error| Refused::from(error).in_list(&format!("/actions/{id}")))
 }

@@ -6,6 +6,7 @@ use askama_web::WebTemplate;
 use super::{
     action::detail::Shown,
     asked::{Asked, Question},
+    link::link,
     refused::Refused,
     shell::{Place, Shell},
     site::Site,
@@ -16,21 +17,26 @@ use crate::{
     error::{Denial, Result},
     query::Query,
     text::filters,
-    workflow::{Gate, Waiting, Wanted},
+    workflow::{Gate, Queue, Waiting, Wanted},
 };
 
 /// What of the queue is shown.
+#[derive(Default, Clone)]
 pub struct Choice {
     /// Only this kind of action.
-    pub kind: String,
+    pub kind: Option<String>,
+    /// The last action of the page before.
+    pub after: Option<String>,
 }
 
 impl Question for Choice {
-    const KNOWN: &'static [&'static str] = &["kind"];
+    const KNOWN: &'static [&'static str] = &["kind", "after"];
 
     fn read(query: &mut Query) -> Result<Self, Denial> {
-        let kind = query.text("kind").unwrap_or_default();
-        Ok(Self { kind })
+        Ok(Self {
+            kind: query.text("kind"),
+            after: query.id("after")?,
+        })
     }
 }
 
@@ -51,6 +57,8 @@ pub struct Desk {
 struct List {
     rows: Vec<Row>,
     chips: Vec<Chip>,
+    older: Option<String>,
+    newest: Option<String>,
     /// The address of this page, to be asked again.
     address: String,
 }
@@ -71,7 +79,7 @@ struct Row {
 struct Chip {
     href: String,
     label: String,
-    count: usize,
+    count: i64,
     on: bool,
 }
 
@@ -84,17 +92,16 @@ struct Welcome {
 
 /// The queue.
 pub async fn page(site: Site, visitor: Visitor, Asked(choice): Asked<Choice>) -> Result<Desk, Refused> {
-    choice.known(&site).map_err(|denial| Refused::from(denial).in_list("/"))?;
     let shell = Shell::load(&site, &visitor, Place::Waiting).await?;
-    let waiting = site.gate.waiting(None).await?;
-    let first = waiting.iter().find(|one| choice.includes(one)).map(|one| one.action.id.clone());
+    let queue = choice.queue(&site.gate).await.map_err(|error| Refused::from(error).in_list("/"))?;
+    let first = queue.rows.first().map(|one| one.action.id.clone());
     let shown = match &first {
-        Some(id) => Some(Shown::of(site.gate.detail(id).await?, &visitor, &shell, &choice.kind)),
+        Some(id) => Some(Shown::of(site.gate.detail(id).await?, &visitor, &shell, &choice)),
         None => None,
     };
-    let welcome = if waiting.is_empty() { Some(Welcome::load(&site).await?) } else { None };
+    let welcome = if queue.total() == 0 { Some(Welcome::load(&site).await?) } else { None };
     Ok(Desk {
-        list: List::of(&site.gate, &waiting, &choice, first.as_deref(), "/".to_owned()),
+        list: List::of(&site.gate, &queue, &choice, first.as_deref(), "/"),
         shell,
         shown,
         welcome,
@@ -106,9 +113,9 @@ impl Desk {
     /// The page of one action, with the queue beside it.
     pub async fn at(site: &Site, visitor: &Visitor, choice: &Choice, id: &str) -> Result<Self> {
         let shell = Shell::load(site, visitor, Place::Waiting).await?;
-        let waiting = site.gate.waiting(None).await?;
-        let mut shown = Shown::of(site.gate.detail(id).await?, visitor, &shell, &choice.kind);
-        let list = List::of(&site.gate, &waiting, choice, Some(id), format!("/actions/{id}"));
+        let queue = choice.queue(&site.gate).await?;
+        let mut shown = Shown::of(site.gate.detail(id).await?, visitor, &shell, choice);
+        let list = List::of(&site.gate, &queue, choice, Some(id), &format!("/actions/{id}"));
         let next = list.rows.iter().find(|row| !row.current);
         shown.next = next.map(|row| (row.href.clone(), row.headline.clone()));
         Ok(Self {
@@ -131,27 +138,28 @@ impl Desk {
 }
 
 impl Choice {
-    /// Refuses a kind that doesn't exist.
-    pub fn known(&self, site: &Site) -> Result<(), Denial> {
-        site.gate.known_kind(Some(self.kind.as_str()).filter(|kind| !kind.is_empty()))
-    }
-
-    fn includes(&self, one: &Waiting) -> bool {
-        self.kind.is_empty() || one.action.kind == self.kind
+    async fn queue(&self, gate: &Gate) -> Result<Queue> {
+        gate.waiting(self.kind.clone(), self.after.clone()).await
     }
 
     /// An address that keeps the choice.
     pub fn keep(&self, address: &str) -> String {
-        if self.kind.is_empty() {
-            return address.to_owned();
-        }
-        let kind: String = url::form_urlencoded::byte_serialize(self.kind.as_bytes()).collect();
-        format!("{address}?kind={kind}")
+        let text = |given: &'_ Option<String>| given.clone().unwrap_or_default();
+        link(address, &[("kind", &text(&self.kind)), ("after", &text(&self.after))])
+    }
+
+    /// The queue itself, from another action on.
+    fn page(&self, after: Option<String>) -> String {
+        let choice = Self {
+            after,
+            ..self.clone()
+        };
+        choice.keep("/")
     }
 }
 
 impl List {
-    fn of(gate: &Gate, waiting: &[Waiting], choice: &Choice, current: Option<&str>, address: String) -> Self {
+    fn of(gate: &Gate, queue: &Queue, choice: &Choice, current: Option<&str>, address: &str) -> Self {
         let row = |one: &Waiting| Row {
             href: choice.keep(&format!("/actions/{}", one.action.id)),
             headline: one.action.headline.clone(),
@@ -163,26 +171,27 @@ impl List {
             soon: when::is_soon(one.left),
             current: current == Some(one.action.id.as_str()),
         };
-        let of_kind = |name: &str| waiting.iter().filter(|one| one.action.kind == name).count();
         let all = Chip {
             href: "/".to_owned(),
             label: "All".to_owned(),
-            count: waiting.len(),
-            on: choice.kind.is_empty(),
+            count: queue.total(),
+            on: choice.kind.is_none(),
         };
         let kinds = gate.registry.kinds().map(|kind| {
             let name = kind.spec().name;
             Chip {
-                href: format!("/?kind={name}"),
+                href: link("/", &[("kind", name)]),
                 label: kind.spec().title.to_owned(),
-                count: of_kind(name),
-                on: choice.kind == name,
+                count: queue.by_kind.get(name).copied().unwrap_or_default(),
+                on: choice.kind.as_deref() == Some(name),
             }
         });
         Self {
-            rows: waiting.iter().filter(|one| choice.includes(one)).map(row).collect(),
+            rows: queue.rows.iter().map(row).collect(),
             chips: std::iter::once(all).chain(kinds.filter(|chip| chip.count > 0 || chip.on)).collect(),
-            address: choice.keep(&address),
+            older: queue.next.clone().map(|last| choice.page(Some(last))),
+            newest: choice.after.is_some().then(|| choice.page(None)),
+            address: choice.keep(address),
         }
     }
 }

@@ -96,10 +96,7 @@ impl Gate {
     }
 
     /// Refuses a kind that doesn't exist.
-    ///
-    /// # Errors
-    /// `invalid_params`.
-    pub fn known_kind(&self, name: Option<&str>) -> Result<(), Denial> {
+    pub(super) fn known_kind(&self, name: Option<&str>) -> Result<(), Denial> {
         if name.is_none_or(|name| self.registry.find_kind(name).is_some()) {
             return Ok(());
         }

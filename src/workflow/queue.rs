@@ -1,4 +1,4 @@
-//! What people are shown: the queue, lists, and one action with everything around it.
+//! What people are shown: one action with everything around it.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// How many rows a page of the queue, and each list beside an action, shows at most.
+/// How many events of an action's story are shown at most, and how many rows each list beside it.
 const SHOWN: i64 = 200;
 const BESIDE: i64 = 20;
 
@@ -102,19 +102,6 @@ impl Gate {
         let others = actions::close_on_same_records(conn, action, now, since, BESIDE)?;
         close.extend(others);
         Ok(close)
-    }
-
-    /// What waits for a decision, the most urgent first.
-    pub async fn waiting(&self, kind: Option<String>) -> Result<Vec<Waiting>> {
-        let gate = self.clone();
-        let waiting = self.db.read(move |conn| {
-            let now = gate.clock.now(conn)?;
-            let waiting = actions::waiting(conn, now, SHOWN)?;
-            named(conn, waiting, now)
-        });
-        let mut waiting = waiting.await?;
-        waiting.retain(|one| kind.as_ref().is_none_or(|kind| one.action.kind == *kind));
-        Ok(waiting)
     }
 
     /// Actions on one record ("order:#1044"), newest first.

@@ -34,10 +34,10 @@ pub(super) async fn tell(app: &App, sheet: &Sheet) -> Result<String> {
     let mut asked_again = false;
     if first_time {
         Story::begin(&gate_of(app, |_| {})?, sheet).await?.tell(app).await?;
-    } else if app.gate.waiting(None).await?.is_empty() {
+    } else if app.gate.waiting(None, None).await?.total() == 0 {
         asked_again = ask_again(&gate_of(app, |_| {})?, sheet).await?;
     }
-    let waiting = app.gate.waiting(None).await?.len();
+    let waiting = app.gate.waiting(None, None).await?.total();
     Ok(match (waiting, asked_again) {
         (0, _) => "No request waits for a decision: let an agent ask for something.".to_owned(),
         (waiting, true) => {
@@ -63,7 +63,7 @@ async fn ask_again(app: &App, sheet: &Sheet) -> Result<bool> {
         // A denial is an answer like any other, and on record.
         answer(app, &support, tool, arguments).await?;
     }
-    Ok(!app.gate.waiting(None).await?.is_empty())
+    Ok(app.gate.waiting(None, None).await?.total() > 0)
 }
 
 /// The requests that are left for whoever tries it out.

@@ -13,7 +13,7 @@ use crate::{
     audit::Door,
     auth::{Visitor, guard::source},
     error::{Code, Result},
-    store::actions::Action,
+    store::{actions::Action, read_id},
     web::{
         login::see_other,
         queue::{Choice, Desk},
@@ -36,9 +36,11 @@ pub struct Decision {
     /// Ids, separated by commas, of equal requests that the page showed and asked about.
     #[serde(default)]
     acknowledge: String,
-    /// The queue's filter, to come back to.
+    /// What of the queue was shown, to come back to.
     #[serde(default)]
     kind: String,
+    #[serde(default)]
+    after: String,
 }
 
 /// Approves exactly what was shown.
@@ -88,7 +90,10 @@ async fn answer(
     decision: Decision,
     decided: Result<Action>,
 ) -> Result<HttpResponse, Refused> {
-    let choice = Choice { kind: decision.kind };
+    let choice = Choice {
+        kind: site.gate.registry.find_kind(&decision.kind).map(|kind| kind.spec().name.to_owned()),
+        after: read_id(&decision.after),
+    };
     let denial = match decided {
         Ok(action) => {
             site.metrics.decision(action.status.as_str());

@@ -12,7 +12,7 @@ use crate::{
     kinds::Change,
     store::actions::Status,
     text,
-    web::{link, shell::Shell, when, words},
+    web::{link, queue::Choice, shell::Shell, when, words},
     workflow::{Detail, Related},
 };
 
@@ -94,8 +94,8 @@ pub struct Repeat {
 }
 
 impl Shown {
-    /// The action for one visitor; `kind` is the queue's filter.
-    pub fn of(detail: Detail, visitor: &Visitor, shell: &Shell, kind: &str) -> Self {
+    /// The action for one visitor, beside a part of the queue.
+    pub fn of(detail: Detail, visitor: &Visitor, shell: &Shell, choice: &Choice) -> Self {
         let (action, now, status) = (&detail.action, detail.now, detail.status);
         let waiting = status == Status::Pending;
         let paused = shell.pauses(&action.kind, &action.agent_id);
@@ -107,7 +107,7 @@ impl Shown {
             paused,
             note: String::new(),
             note_error: None,
-            kind: kind.to_owned(),
+            choice: choice.clone(),
         });
         let just_decided = action.decided_by.as_ref() == Some(&visitor.person.id)
             && action.decided_at.is_some_and(|at| (now - at).num_minutes() < LEADS_ON_MINUTES);
@@ -149,7 +149,7 @@ impl Shown {
             decide,
             next: None,
             leads_on: just_decided,
-            back: if kind.is_empty() { "/".to_owned() } else { format!("/?kind={kind}") },
+            back: choice.keep("/"),
             id: action.id.clone(),
         }
     }

@@ -20,7 +20,8 @@ pub struct Decide {
     pub note: String,
     /// What is wrong with it.
     pub note_error: Option<String>,
-    pub kind: String,
+    /// What of the queue is shown, to come back to.
+    pub choice: Choice,
 }
 
 /// A field that is only sent when its box is ticked.

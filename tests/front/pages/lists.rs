@@ -89,6 +89,12 @@ async fn a_list_says_which_filter_it_does_not_understand(app: &TestApp) {
     let action = format!("/actions/{id}");
     for (list, query, named) in [
         ("/", "kind=nonsense", "kind must be one of"),
+        ("/", "after=1001", "after must be an id"),
+        (
+            "/",
+            "after=01995a3e-8f0c-7c21-b6d4-2f9e0a1b3c4d",
+            "after must be the last action of the page before.",
+        ),
         ("/", "page=2", "There is no parameter `page` here."),
         (&action, "kind=nonsense", "kind must be one of"),
         ("/actions", "status=nonsense", "status must be one of"),
@@ -126,6 +132,50 @@ async fn a_list_says_which_filter_it_does_not_understand(app: &TestApp) {
     }
 }
 
+backends!(a_long_queue_is_shown_to_its_end_and_counted);
+async fn a_long_queue_is_shown_to_its_end_and_counted(app: &TestApp) {
+    app.order("#1001", 50_000).await;
+    app.product("SKU-1", 3).await;
+    let mut asked = Vec::new();
+    for amount in 1..=205 {
+        asked.push(app.ask("request_refund", shop::refund("1001", amount)).await);
+    }
+    let last = app.ask("request_stock_adjustment", shop::adjustment("SKU-1", 2)).await;
+    asked.push(last.clone());
+    let session = app.session(app.person(Role::Approver).await).await;
+
+    assert_eq!(queue(&session, "/").await, asked, "the most urgent first, each once");
+    assert_eq!(queue(&session, "/?kind=refund").await, asked[..205]);
+    assert_eq!(queue(&session, "/?kind=stock_adjustment").await, [last.as_str()]);
+    let front = session.get("/").await;
+    for counted in [">All 206<", ">Refund 205<", "> 1<", "(206) Waiting"] {
+        assert!(front.html.contains(counted), "{counted}");
+    }
+
+    // A decision on the last page leads back to that page.
+    let page = format!("/actions/{}?after={}", asked[203], asked[199]);
+    let shown = session.get(&page).await;
+    let mut fields = super::decision(&shown, "");
+    fields.push(("after", super::field(&shown, "after")));
+    let decided = super::decide(&session, &format!("/actions/{}/approve", asked[203]), &fields).await;
+    assert_eq!(decided.location.as_deref(), Some(page.as_str()));
+    let rest: Vec<_> = [&asked[200..203], &asked[204..]].concat();
+    assert_eq!(queue(&session, &page).await, rest);
+}
+
+/// The actions of the queue that a page shows, and of all that follow.
+async fn queue(session: &Session, path: &str) -> Vec<String> {
+    let (mut found, mut next) = (Vec::new(), Some(path.to_owned()));
+    while let Some(path) = next {
+        let page = session.get(&path).await;
+        assert_eq!(page.status, StatusCode::OK, "{path}");
+        let links = page.html.split("<a class=\"row\" href=\"/actions/").skip(1);
+        found.extend(links.map(|rest| rest.split(['"', '?']).next().unwrap().to_owned()));
+        next = next_page(&page.html);
+    }
+    found
+}
+
 /// The ends of the links to `prefix` in the table, on this page and all that follow.
 async fn rows(session: &Session, path: &str, prefix: &str) -> Vec<String> {
     let (mut found, mut next) = (Vec::new(), Some(path.to_owned()));
@@ -136,10 +186,13 @@ async fn rows(session: &Session, path: &str, prefix: &str) -> Vec<String> {
         let link = format!("href=\"{prefix}");
         let links = table.split(&link).skip(1);
         found.extend(links.map(|rest| rest.split('"').next().unwrap().to_owned()));
-        next = page.html.split_once("\">Next page</a>").map(|(before, _)| {
-            let (_, address) = before.rsplit_once("href=\"").unwrap();
-            address.replace("&#38;", "&").replace("&amp;", "&")
-        });
+        next = next_page(&page.html);
     }
     found
+}
+
+fn next_page(html: &str) -> Option<String> {
+    let (before, _) = html.split_once("\">Next page</a>")?;
+    let (_, address) = before.rsplit_once("href=\"")?;
+    Some(address.replace("&#38;", "&").replace("&amp;", "&"))
 }
