@@ -86,6 +86,7 @@ impl App {
             clock: clock.clone(),
             secret,
             limits: Arc::new(SignInLimits::default()),
+            failures: Arc::default(),
         };
         let limits = AgentLimits::new(config.read_rate, config.write_rate);
         let observed = metrics.clone();
@@ -107,6 +108,9 @@ impl App {
         loop {
             tokio::time::sleep(SWEEP_EVERY).await;
             self.auth.limits.tidy();
+            if let Err(error) = self.auth.write_down_failures().await {
+                tracing::warn!(%error, "failed sign-ins will be counted later");
+            }
             if let Err(error) = self.gate.sweep().await {
                 tracing::warn!(%error, "the sweeper will try again");
             }
@@ -123,7 +127,7 @@ pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output
     let sweeper = tokio::spawn(app.clone().sweep_for_ever());
     let watcher = tokio::spawn(app.gate.clone().watch_for_ever());
     warm_up().await;
-    let waiters = app.gate.waiters.clone();
+    let (waiters, auth) = (app.gate.waiters.clone(), app.auth.clone());
     let listener_error = |error: std::io::Error| Error::Setup(format!("The server can't listen: {error}"));
     let server = HttpServer::new(move || application(&app))
         .listen(listener)
@@ -149,6 +153,9 @@ pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output
             running.await
         }
     };
+    if let Err(error) = auth.write_down_failures().await {
+        tracing::warn!(%error, "the last failed sign-ins could not be counted");
+    }
     ended.map_err(|panic| Error::Internal(Box::new(panic)))?.map_err(listener_error)
 }
 

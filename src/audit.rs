@@ -3,19 +3,18 @@
 //! Events hold ids, digests and amounts. Reasons, params and e-mail addresses stay in rows that retention can prune.
 
 pub mod export;
+pub mod floods;
 pub mod log;
 
-use chrono::{SubsecRound, Timelike};
+use std::net::IpAddr;
+
 use serde_json::{Map, Value, json};
 
 use crate::{
     db::{Conn, QueryResult, Timestamp, text_enum},
     error::Code,
     kinds::canonical::canonical,
-    store::{
-        events::{self, NewEvent},
-        floods, new_id,
-    },
+    store::events::{self, NewEvent},
 };
 
 text_enum! {
@@ -50,10 +49,23 @@ impl Source {
         door: Door::Cli,
         address: None,
     };
+
+    /// The network that counts as one client: an IPv4 address itself, of an IPv6 address the /64, which one client has
+    /// for itself.
+    pub fn network(&self) -> Option<String> {
+        let address = self.address.as_ref()?;
+        match address.parse() {
+            Ok(IpAddr::V6(address)) => {
+                let prefix = std::net::Ipv6Addr::from_bits(address.to_bits() >> 64 << 64);
+                Some(format!("{prefix}/64"))
+            }
+            _ => Some(address.clone()),
+        }
+    }
 }
 
 /// Who acted.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Actor {
     Agent(String),
     Person(String),
@@ -63,16 +75,42 @@ pub enum Actor {
     System,
 }
 
+impl Actor {
+    fn columns(&self) -> (&'static str, Option<String>) {
+        match self {
+            Self::Agent(id) => ("agent", Some(id.clone())),
+            Self::Person(id) => ("person", Some(id.clone())),
+            Self::Stranger => ("stranger", None),
+            Self::System => ("system", None),
+        }
+    }
+
+    fn of_columns(kind: &str, id: String) -> Self {
+        match kind {
+            "agent" => Self::Agent(id),
+            "person" => Self::Person(id),
+            "stranger" => Self::Stranger,
+            _ => Self::System,
+        }
+    }
+}
+
 text_enum! {
     /// What happened.
     pub enum What {
         ToolCall = "tool_call",
-        /// Tool calls denied in a flood, counted.
+        /// An agent's message that was no call of a tool, nor anything else.
+        Message = "message",
+        /// Calls and messages denied in a flood, counted.
         Denials = "denials",
         Approval = "approval",
         Rejection = "rejection",
         Expiry = "expiry",
         SignIn = "sign_in",
+        /// A key or a token that was not accepted. One that is accepted is no event of its own.
+        Authentication = "authentication",
+        /// Sign-ins, keys and tokens refused in a flood, counted.
+        FailedSignIns = "failed_sign_ins",
         SignOut = "sign_out",
         Account = "account",
         Pause = "pause",
@@ -86,9 +124,9 @@ impl What {
     /// The group by which people filter the log.
     pub fn category(self) -> &'static str {
         match self {
-            Self::ToolCall | Self::Denials => "tools",
+            Self::ToolCall | Self::Message | Self::Denials => "tools",
             Self::Approval | Self::Rejection | Self::Expiry => "decisions",
-            Self::SignIn | Self::SignOut => "sign_ins",
+            Self::SignIn | Self::Authentication | Self::FailedSignIns | Self::SignOut => "sign_ins",
             Self::Account => "accounts",
             Self::Pause | Self::Resume => "pauses",
             Self::Prune => "upkeep",
@@ -157,12 +195,7 @@ impl Entry {
     }
 
     fn row(&self, id: &str, at: Timestamp) -> NewEvent {
-        let (actor_kind, actor_id) = match &self.actor {
-            Actor::Agent(id) => ("agent", Some(id.clone())),
-            Actor::Person(id) => ("person", Some(id.clone())),
-            Actor::Stranger => ("stranger", None),
-            Actor::System => ("system", None),
-        };
+        let (actor_kind, actor_id) = self.actor.columns();
         let mut body = self.detail.clone();
         body.insert("id".to_owned(), json!(id));
         body.insert(
@@ -210,44 +243,22 @@ pub fn record(conn: &mut Conn, id: &str, at: Timestamp, entry: &Entry) -> QueryR
     events::insert(conn, &entry.row(id, at))
 }
 
-/// Writes a denial that nothing bounds. The first of its agent, code and minute is an event; the others are counted, and
-/// [`close_floods`] turns the count into one event.
-pub fn record_unbounded(
-    conn: &mut Conn,
-    id: &str,
-    at: Timestamp,
-    agent_id: &str,
-    entry: &Entry,
-) -> QueryResult<()> {
-    if floods::count(conn, agent_id, &entry.outcome, minute(at))? > 1 {
-        return Ok(());
-    }
-    record(conn, id, at, entry)
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Whether there is a counter of a past minute to close.
-pub fn has_closed_floods(conn: &mut Conn, now: Timestamp) -> QueryResult<bool> {
-    Ok(!floods::closed(conn, minute(now), 1)?.is_empty())
-}
-
-/// Closes the counters of past minutes. Returns how many there were; at most `limit` at a time.
-pub fn close_floods(conn: &mut Conn, now: Timestamp, limit: i64) -> QueryResult<usize> {
-    let closed = floods::closed(conn, minute(now), limit)?;
-    for flood in &closed {
-        let Some(flood) = floods::take(conn, flood)?.filter(|flood| flood.denials > 1) else {
-            continue;
+    #[test]
+    fn one_client_is_one_network() {
+        let network = |address: &str| {
+            let source = Source {
+                door: Door::Rest,
+                address: Some(address.to_owned()),
+            };
+            source.network().expect("an address")
         };
-        let entry = Entry {
-            denied: true,
-            ..Entry::new(What::Denials, Actor::Agent(flood.agent_id.clone()), &Source::INTERNAL, flood.code)
-        };
-        let minute = flood.minute.and_utc().to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
-        let entry = entry.with("minute", minute).with("denials_after_the_first", flood.denials - 1);
-        record(conn, &new_id(), now, &entry)?;
+        assert_eq!(network("192.0.2.7"), "192.0.2.7");
+        assert_eq!(network("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::/64");
+        assert_eq!(network("2001:db8:1:2:ffff::1"), network("2001:db8:1:2::"));
+        assert_eq!(Source::INTERNAL.network(), None);
     }
-    Ok(closed.len())
-}
-
-fn minute(at: Timestamp) -> Timestamp {
-    at.with_second(0).map_or(at, |at| at.trunc_subsecs(0))
 }

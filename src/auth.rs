@@ -3,6 +3,7 @@
 //! Every lookup here is looked at again inside the transaction that acts on it; see [`crate::workflow::Decider`].
 
 pub mod accounts;
+mod failures;
 pub mod guard;
 mod limits;
 mod password;
@@ -12,6 +13,7 @@ mod token;
 
 use std::sync::Arc;
 
+pub use failures::Failures;
 pub use limits::SignInLimits;
 pub use password::warm_up;
 pub use secret::{Secret, equal as same_secret};
@@ -38,6 +40,7 @@ pub struct Auth {
     pub clock: Clock,
     pub secret: Secret,
     pub limits: Arc<SignInLimits>,
+    pub failures: Arc<Failures>,
 }
 
 /// A person who has proved who they are.
@@ -94,46 +97,54 @@ impl Auth {
     /// The person whose API token this is.
     ///
     /// # Errors
-    /// `unauthenticated`.
-    pub async fn api_token(&self, token: &str) -> Result<Visitor> {
+    /// `unauthenticated`, once that is recorded.
+    pub async fn api_token(&self, token: &str, source: &Source) -> Result<Visitor> {
         let presented = self.secret.present(TokenKind::Person, token);
         let found = self.db.read(move |conn| {
             let found = credentials::find(conn, presented.prefix())?;
             let genuine = presented.matches(found.as_ref().map(|found| found.mac.as_str()));
-            let live = found.filter(|found| genuine && found.revoked_at.is_none());
-            let Some((prefix, person_id)) = live.and_then(|found| Some((found.prefix, found.person_id?)))
-            else {
-                return Ok(None);
-            };
-            let person = people::find(conn, &person_id)?.filter(|person| person.enabled);
-            Ok(person.map(|person| Visitor {
+            let owned = found.and_then(|found| Some((found.person_id.clone()?, found)));
+            let Some((person_id, found)) = owned else { return Ok(Err(None)) };
+            let good = genuine && found.revoked_at.is_none();
+            let person = people::find(conn, &person_id)?.filter(|person| good && person.enabled);
+            Ok(person.ok_or(Some(person_id)).map(|person| Visitor {
                 person,
-                means: Means::Token(prefix),
+                means: Means::Token(found.prefix),
             }))
         });
-        found
-            .await?
-            .ok_or_else(|| Denial::new(Code::Unauthenticated, "The API token is not valid.").into())
+        match found.await? {
+            Ok(visitor) => Ok(visitor),
+            Err(owner) => {
+                let actor = owner.map_or(Actor::Stranger, Actor::Person);
+                self.failed(What::Authentication, actor, source, Code::Unauthenticated).await?;
+                Err(Denial::new(Code::Unauthenticated, "The API token is not valid.").into())
+            }
+        }
     }
 
     /// The agent whose key this is.
     ///
     /// # Errors
-    /// `unauthenticated`.
-    pub async fn agent_key(&self, key: &str) -> Result<Agent> {
+    /// `unauthenticated`, once that is recorded.
+    pub async fn agent_key(&self, key: &str, source: &Source) -> Result<Agent> {
         let presented = self.secret.present(TokenKind::Agent, key);
         let found = self.db.read(move |conn| {
             let found = credentials::find(conn, presented.prefix())?;
             let genuine = presented.matches(found.as_ref().map(|found| found.mac.as_str()));
-            let live = found.filter(|found| genuine && found.revoked_at.is_none());
-            let Some(agent_id) = live.and_then(|found| found.agent_id) else {
-                return Ok(None);
-            };
-            Ok(agents::find(conn, &agent_id)?.filter(|agent| agent.revoked_at.is_none()))
+            let owned = found.and_then(|found| Some((found.agent_id.clone()?, found)));
+            let Some((agent_id, found)) = owned else { return Ok(Err(None)) };
+            let good = genuine && found.revoked_at.is_none();
+            let agent = agents::find(conn, &agent_id)?.filter(|agent| good && agent.revoked_at.is_none());
+            Ok(agent.ok_or(Some(agent_id)))
         });
-        found
-            .await?
-            .ok_or_else(|| Denial::new(Code::Unauthenticated, "The agent key is not valid.").into())
+        match found.await? {
+            Ok(agent) => Ok(agent),
+            Err(owner) => {
+                let actor = owner.map_or(Actor::Stranger, Actor::Agent);
+                self.failed(What::Authentication, actor, source, Code::Unauthenticated).await?;
+                Err(Denial::new(Code::Unauthenticated, "The agent key is not valid.").into())
+            }
+        }
     }
 
     /// The token that a form of this session must carry.

@@ -19,7 +19,10 @@ pub use rate::Rate;
 pub use tools::Tool;
 
 use crate::{
-    audit::{self, Actor, Entry, Source, What},
+    audit::{
+        self, Actor, Entry, Source, What,
+        floods::{Kind as Repeated, record_unbounded},
+    },
     auth::Auth,
     error::{Code, Denial, Error, Result},
     kinds::{JsonObject, Kind, ReadTool, typed::typed},
@@ -96,7 +99,7 @@ impl Gateway {
     /// # Errors
     /// `unauthenticated`, for whatever is wrong with the key.
     pub async fn authenticate(&self, key: &str, source: &Source) -> Result<Caller> {
-        let agent = self.auth.agent_key(key).await?;
+        let agent = self.auth.agent_key(key, source).await?;
         Ok(Caller {
             scopes: agent.scopes().map(ToOwned::to_owned).collect(),
             agent_id: agent.id,
@@ -108,6 +111,16 @@ impl Gateway {
     /// The tools that the caller's scopes allow, in a fixed order.
     pub fn tools(&self, caller: &Caller) -> Vec<Tool> {
         self.toolbox.allowed(&caller.scopes)
+    }
+
+    /// Records that a message of the caller's was refused before it became a call; `jsonrpc_code` is what it is told.
+    ///
+    /// # Errors
+    /// When that can't be recorded.
+    pub async fn message_refused(&self, caller: &Caller, jsonrpc_code: i32) -> Result<()> {
+        let actor = Actor::Agent(caller.agent_id.clone());
+        let entry = Entry::denied(What::Message, actor, &caller.source, Code::InvalidParams);
+        self.record(entry.with("jsonrpc_code", jsonrpc_code), Bound::None).await
     }
 
     /// Calls a tool. Whatever is wrong with the arguments or with the business is an answer.
@@ -209,17 +222,17 @@ impl Gateway {
         let entry =
             Entry::denied(What::ToolCall, Actor::Agent(caller.agent_id.clone()), &caller.source, denial.code)
                 .with("tool", tool);
-        self.record(caller, entry, bound).await?;
+        self.record(entry, bound).await?;
         Err(denial.into())
     }
 
-    async fn record(&self, caller: &Caller, entry: Entry, bound: Bound) -> Result<()> {
-        let (clock, event, agent_id) = (self.gate.clock.clone(), new_id(), caller.agent_id.clone());
+    async fn record(&self, entry: Entry, bound: Bound) -> Result<()> {
+        let (clock, event) = (self.gate.clock.clone(), new_id());
         let recorded = self.gate.db.write(move |conn| {
             let now = clock.now(conn)?;
             match bound {
                 Bound::Limited => audit::record(conn, &event, now, &entry),
-                Bound::None => audit::record_unbounded(conn, &event, now, &agent_id, &entry),
+                Bound::None => record_unbounded(conn, &event, now, &Repeated::of(&entry), &entry),
             }
         });
         recorded.await
@@ -230,14 +243,14 @@ impl Gateway {
         let actor = Actor::Agent(caller.agent_id.clone());
         let entry =
             Entry::denied(What::ToolCall, actor, &caller.source, Code::NotFound).with("tool", "unknown");
-        self.record(caller, entry, Bound::None).await
+        self.record(entry, Bound::None).await
     }
 
     /// A defect is an answer too, and so an event. When even that can't be written, the log says what happened.
     async fn record_defect(&self, caller: &Caller, tool: &'static str) {
         let actor = Actor::Agent(caller.agent_id.clone());
         let entry = Entry::denied(What::ToolCall, actor, &caller.source, Code::Internal).with("tool", tool);
-        if let Err(error) = self.record(caller, entry, Bound::None).await {
+        if let Err(error) = self.record(entry, Bound::None).await {
             tracing::warn!(%error, tool, "a call that ended in a defect could not be recorded");
         }
     }

@@ -212,7 +212,7 @@ async fn judge(access: Access, request: &mut ServiceRequest) -> Result<(), Error
                 let sentence = "Send a person's API token as `Authorization: Bearer TOKEN`.";
                 return Err(Denial::new(Code::Unauthenticated, sentence).into());
             };
-            let visitor = auth.api_token(&token).await?;
+            let visitor = auth.api_token(&token, &source(request.request(), Door::Rest)).await?;
             permit(request, &visitor, permission)?;
             request.extensions_mut().insert(visitor);
             Ok(())

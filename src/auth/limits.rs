@@ -5,15 +5,15 @@ use std::{num::NonZeroU32, time::Duration};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter, clock::Clock, clock::DefaultClock};
 use sha2::{Digest, Sha256};
 
-use crate::error::{Code, Denial};
+use crate::{
+    audit::Source,
+    error::{Code, Denial},
+};
 
 /// Attempts per account: a burst of 10, then one every 30 seconds.
 const ACCOUNT: (Duration, u32) = (Duration::from_secs(30), 10);
-/// Attempts per address: a burst of 60, then one every 2 seconds; an office shares one.
+/// Attempts per address, of IPv6 per /64: a burst of 60, then one every 2 seconds; an office shares one.
 const ADDRESS: (Duration, u32) = (Duration::from_secs(2), 60);
-
-/// Events of refused attempts per address: what a flood repeats is not worth a row each.
-const EVENTS: (Duration, u32) = (Duration::from_mins(1), 1);
 
 type Key = [u8; 32];
 
@@ -21,7 +21,6 @@ type Key = [u8; 32];
 pub struct SignInLimits {
     accounts: DefaultKeyedRateLimiter<Key>,
     addresses: DefaultKeyedRateLimiter<Key>,
-    events: DefaultKeyedRateLimiter<Key>,
 }
 
 impl Default for SignInLimits {
@@ -29,15 +28,15 @@ impl Default for SignInLimits {
         Self {
             accounts: limiter(ACCOUNT),
             addresses: limiter(ADDRESS),
-            events: limiter(EVENTS),
         }
     }
 }
 
 impl SignInLimits {
-    /// Takes a token for the account as typed, existing or not, and one for the address.
-    pub fn take(&self, account: &str, address: Option<&str>) -> Result<(), Denial> {
-        let address = address.unwrap_or("unknown");
+    /// Takes a token for the account as typed, existing or not, and one for the network it comes from.
+    pub fn take(&self, account: &str, source: &Source) -> Result<(), Denial> {
+        let network = source.network();
+        let address = network.as_deref().unwrap_or("unknown");
         let wait = [(&self.addresses, address), (&self.accounts, account)]
             .into_iter()
             .filter_map(|(limiter, name)| limiter.check_key(&key(name)).err())
@@ -54,16 +53,10 @@ impl SignInLimits {
         })
     }
 
-    /// Whether an attempt that [`SignInLimits::take`] refused is the first of its minute and address.
-    pub(super) fn is_worth_an_event(&self, address: Option<&str>) -> bool {
-        self.events.check_key(&key(address.unwrap_or("unknown"))).is_ok()
-    }
-
     /// Forgets accounts and addresses whose buckets are full again.
     pub fn tidy(&self) {
         self.accounts.retain_recent();
         self.addresses.retain_recent();
-        self.events.retain_recent();
     }
 }
 

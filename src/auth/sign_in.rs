@@ -32,10 +32,8 @@ impl Auth {
     /// person, after the same time.
     pub async fn sign_in(&self, email: &str, password: &str, source: &Source) -> Result<SignedIn> {
         let email = fold_email(email);
-        if let Err(denial) = self.limits.take(&email, source.address.as_deref()) {
-            if self.limits.is_worth_an_event(source.address.as_deref()) {
-                self.refused(Actor::Stranger, source, Code::RateLimited).await?;
-            }
+        if let Err(denial) = self.limits.take(&email, source) {
+            self.failed(What::SignIn, Actor::Stranger, source, Code::RateLimited).await?;
             return Err(denial.into());
         }
         let person = self.db.read(move |conn| people::by_email(conn, &email)).await?;
@@ -49,7 +47,7 @@ impl Auth {
             Some(signed_in) => Ok(signed_in),
             None => {
                 let actor = person.map_or(Actor::Stranger, |person| Actor::Person(person.id));
-                self.refused(actor, source, Code::Unauthenticated).await?;
+                self.failed(What::SignIn, actor, source, Code::Unauthenticated).await?;
                 Err(Denial::new(Code::Unauthenticated, "E-mail address or password is not right.").into())
             }
         }
@@ -99,14 +97,5 @@ impl Auth {
             cookie: issued.text,
             person,
         }))
-    }
-
-    async fn refused(&self, actor: Actor, source: &Source, code: Code) -> Result<()> {
-        let (clock, source, event) = (self.clock.clone(), source.clone(), new_id());
-        let recorded = self.db.write(move |conn| {
-            let now = clock.now(conn)?;
-            audit::record(conn, &event, now, &Entry::denied(What::SignIn, actor.clone(), &source, code))
-        });
-        recorded.await
     }
 }

@@ -164,7 +164,7 @@ impl Gateway {
         };
         let actor = Actor::Agent(caller.agent_id.clone());
         let entry = Entry::new(What::ToolCall, actor, &caller.source, outcome).with("tool", tool);
-        self.record(caller, entry.action(&view.action_id), Bound::Limited).await?;
+        self.record(entry.action(&view.action_id), Bound::Limited).await?;
         Ok(json!(view))
     }
 
@@ -226,7 +226,7 @@ impl Gateway {
         let page = page.await?;
         let actor = Actor::Agent(caller.agent_id.clone());
         let entry = Entry::new(What::ToolCall, actor, &caller.source, "ok").with("tool", tool);
-        self.record(caller, entry, Bound::Limited).await?;
+        self.record(entry, Bound::Limited).await?;
         Ok(json!(page))
     }
 }

@@ -24,7 +24,7 @@ impl Gateway {
             Ok(found) => {
                 let actor = Actor::Agent(caller.agent_id.clone());
                 let entry = Entry::new(What::ToolCall, actor, &caller.source, "ok").with("tool", name);
-                self.record(caller, entry.subject(found.subject), Bound::Limited).await?;
+                self.record(entry.subject(found.subject), Bound::Limited).await?;
                 Ok(found.body)
             }
             Err(denial) => self.deny(caller, name, denial, Bound::Limited).await,

@@ -27,7 +27,7 @@ use self::open::Open;
 use super::{
     lines::{Lines, Out},
     server::{self, Inlet, Server},
-    strict::{self, INVALID_REQUEST, Refusal},
+    strict::{self, INTERNAL_ERROR, INVALID_REQUEST, Refusal},
 };
 use crate::{
     audit::{Door, Source},
@@ -56,7 +56,12 @@ pub async fn serve(
         return Err(Error::Setup(format!("COUNTERSIGN_AGENT_KEY is not accepted. {}", denial.message)));
     }
     let (out, writer) = Out::new(output);
-    let transport = Wire::new(input, out);
+    let witness = Witness {
+        gateway: gateway.clone(),
+        key: key.clone(),
+        source: source.clone(),
+    };
+    let transport = Wire::new(input, out, witness);
     match rmcp::serve_server(Server::for_key(gateway, key, source), transport).await {
         Ok(service) => {
             let ended = service.waiting().await;
@@ -77,10 +82,10 @@ struct Wire {
 }
 
 impl Wire {
-    fn new(input: impl AsyncRead + Unpin + Send + 'static, out: Out) -> Self {
+    fn new(input: impl AsyncRead + Unpin + Send + 'static, out: Out, witness: Witness) -> Self {
         let (sender, messages) = mpsc::channel(WAITING);
         let open = Arc::new(Open::default());
-        tokio::spawn(read(Lines::new(input), sender, out.clone(), open.clone()));
+        tokio::spawn(read(Lines::new(input), sender, out.clone(), open.clone(), witness));
         Self { messages, out, open }
     }
 }
@@ -131,12 +136,35 @@ impl Transport<RoleServer> for Wire {
     }
 }
 
+/// Sees to it that a refused message is in the log before its agent is told.
+struct Witness {
+    gateway: Gateway,
+    key: String,
+    source: Source,
+}
+
+impl Witness {
+    /// The refusal; another one when it could not be recorded. A key that is no longer good has been recorded as such.
+    async fn recorded(&self, refusal: Refusal) -> Refusal {
+        let recorded = match self.gateway.authenticate(&self.key, &self.source).await {
+            Ok(caller) => self.gateway.message_refused(&caller, refusal.code).await,
+            Err(Error::Denied(_)) => Ok(()),
+            Err(error) => Err(error),
+        };
+        match recorded {
+            Ok(()) => refusal,
+            Err(error) => Refusal::new(refusal.id, INTERNAL_ERROR, error.into_denial().message),
+        }
+    }
+}
+
 /// Reads the input to its end.
 async fn read(
     mut lines: Lines<impl AsyncRead + Unpin>,
     messages: mpsc::Sender<ClientJsonRpcMessage>,
     out: Out,
     open: Arc<Open>,
+    witness: Witness,
 ) {
     let mut begun = false;
     loop {
@@ -148,6 +176,7 @@ async fn read(
         let message = match line.and_then(|line| strict::read(&line)) {
             Ok(message) => message,
             Err(refusal) => {
+                let refusal = witness.recorded(refusal).await;
                 let _gone = out.line(refusal.to_json().to_string()).await;
                 continue;
             }
@@ -155,6 +184,7 @@ async fn read(
         let mut typed = match server::typed(&message) {
             Ok(typed) => typed,
             Err(refusal) => {
+                let refusal = witness.recorded(refusal).await;
                 if !message.is_notification() {
                     let _gone = out.line(refusal.to_json().to_string()).await;
                 }
@@ -171,6 +201,7 @@ async fn read(
                 if !open.open(request.id.clone()) {
                     // Without the id: with it, the client would take this for the answer to the first one.
                     let refusal = Refusal::new(None, INVALID_REQUEST, ID_IN_USE);
+                    let refusal = witness.recorded(refusal).await;
                     let _gone = out.line(refusal.to_json().to_string()).await;
                     continue;
                 }

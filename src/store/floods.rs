@@ -1,19 +1,24 @@
-//! Counters of denials that are too many for an event each.
+//! Counters of denials that are too many for an event each. Written through [`crate::audit`] only.
 
 use diesel::{
     prelude::*,
     sql_query,
-    sql_types::{Text, Timestamp as SqlTimestamp},
+    sql_types::{BigInt, Text, Timestamp as SqlTimestamp},
 };
 
-use super::schema::denial_floods;
+use super::schema::floods;
 use crate::db::{Conn, QueryResult, Timestamp};
 
-/// The denials of one agent and code in one minute.
+/// Denials of one kind in one minute. What is absent is empty.
 #[derive(Debug, Clone, Queryable, Selectable, QueryableByName)]
-#[diesel(table_name = denial_floods)]
+#[diesel(table_name = floods)]
 pub struct Flood {
-    pub agent_id: String,
+    /// What was denied.
+    pub event: String,
+    pub actor_kind: String,
+    pub actor_id: String,
+    pub door: String,
+    pub address: String,
     pub code: String,
     /// The start of the minute.
     pub minute: Timestamp,
@@ -21,24 +26,31 @@ pub struct Flood {
     pub denials: i64,
 }
 
-/// Counts one denial and answers how many there were in its minute.
-pub fn count(conn: &mut Conn, agent_id: &str, code: &str, minute: Timestamp) -> QueryResult<i64> {
+/// Adds to a counter and answers what it has come to.
+pub fn add(conn: &mut Conn, flood: &Flood) -> QueryResult<i64> {
     sql_query(
-        "INSERT INTO denial_floods (agent_id, code, minute, denials) VALUES ($1, $2, $3, 1) \
-         ON CONFLICT (agent_id, code, minute) DO UPDATE SET denials = denial_floods.denials + 1 RETURNING *",
+        "INSERT INTO floods (event, actor_kind, actor_id, door, address, code, minute, denials) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8) \
+         ON CONFLICT (event, actor_kind, actor_id, door, address, code, minute) \
+         DO UPDATE SET denials = floods.denials + excluded.denials RETURNING *",
     )
-    .bind::<Text, _>(agent_id)
-    .bind::<Text, _>(code)
-    .bind::<SqlTimestamp, _>(minute)
+    .bind::<Text, _>(&flood.event)
+    .bind::<Text, _>(&flood.actor_kind)
+    .bind::<Text, _>(&flood.actor_id)
+    .bind::<Text, _>(&flood.door)
+    .bind::<Text, _>(&flood.address)
+    .bind::<Text, _>(&flood.code)
+    .bind::<SqlTimestamp, _>(flood.minute)
+    .bind::<BigInt, _>(flood.denials)
     .get_result::<Flood>(conn)
     .map(|flood| flood.denials)
 }
 
 /// Counters of minutes before `minute`, the oldest first.
 pub fn closed(conn: &mut Conn, minute: Timestamp, limit: i64) -> QueryResult<Vec<Flood>> {
-    denial_floods::table
-        .filter(denial_floods::minute.lt(minute))
-        .order((denial_floods::minute.asc(), denial_floods::agent_id.asc(), denial_floods::code.asc()))
+    floods::table
+        .filter(floods::minute.lt(minute))
+        .order((floods::minute.asc(), floods::event.asc(), floods::actor_id.asc(), floods::address.asc()))
         .limit(limit)
         .select(Flood::as_select())
         .load(conn)
@@ -46,10 +58,17 @@ pub fn closed(conn: &mut Conn, minute: Timestamp, limit: i64) -> QueryResult<Vec
 
 /// Removes a counter and answers what it had come to; `None` when another process took it.
 pub fn take(conn: &mut Conn, flood: &Flood) -> QueryResult<Option<Flood>> {
-    sql_query("DELETE FROM denial_floods WHERE agent_id = $1 AND code = $2 AND minute = $3 RETURNING *")
-        .bind::<Text, _>(&flood.agent_id)
-        .bind::<Text, _>(&flood.code)
-        .bind::<SqlTimestamp, _>(flood.minute)
-        .get_result(conn)
-        .optional()
+    sql_query(
+        "DELETE FROM floods WHERE event = $1 AND actor_kind = $2 AND actor_id = $3 AND door = $4 AND address = $5 \
+         AND code = $6 AND minute = $7 RETURNING *",
+    )
+    .bind::<Text, _>(&flood.event)
+    .bind::<Text, _>(&flood.actor_kind)
+    .bind::<Text, _>(&flood.actor_id)
+    .bind::<Text, _>(&flood.door)
+    .bind::<Text, _>(&flood.address)
+    .bind::<Text, _>(&flood.code)
+    .bind::<SqlTimestamp, _>(flood.minute)
+    .get_result(conn)
+    .optional()
 }

@@ -115,8 +115,12 @@ diesel::table! {
 }
 
 diesel::table! {
-    denial_floods (agent_id, code, minute) {
-        agent_id -> Text,
+    floods (event, actor_kind, actor_id, door, address, code, minute) {
+        event -> Text,
+        actor_kind -> Text,
+        actor_id -> Text,
+        door -> Text,
+        address -> Text,
         code -> Text,
         minute -> Timestamp,
         denials -> BigInt,

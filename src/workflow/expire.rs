@@ -2,7 +2,10 @@
 
 use super::{Gate, about::about};
 use crate::{
-    audit::{self, Actor, Entry, Source, What},
+    audit::{
+        self, Actor, Entry, Source, What,
+        floods::{close_floods, has_closed_floods},
+    },
     db::{Conn, QueryResult, Timestamp},
     error::Result,
     failpoint,
@@ -54,7 +57,7 @@ impl Gate {
         let clock = self.clock.clone();
         let to_do = self.db.read(move |conn| {
             let now = clock.now(conn)?;
-            Ok((actions::past_due(conn, now, BATCH)?, audit::has_closed_floods(conn, now)?))
+            Ok((actions::past_due(conn, now, BATCH)?, has_closed_floods(conn, now)?))
         });
         let (due, floods) = to_do.await?;
         let mut ended = 0;
@@ -69,7 +72,7 @@ impl Gate {
             let clock = self.clock.clone();
             let close = move |conn: &mut Conn| {
                 let now = clock.now(conn)?;
-                audit::close_floods(conn, now, BATCH)
+                close_floods(conn, now, BATCH)
             };
             self.db.write(close).await?;
         }

@@ -17,7 +17,10 @@ use super::{
     view::{ActionView, Disposition},
 };
 use crate::{
-    audit::{self, Actor, Entry, Source, What},
+    audit::{
+        self, Actor, Entry, Source, What,
+        floods::{Kind as Repeated, record_unbounded},
+    },
     db::{Conn, QueryResult, Timestamp},
     error::{Code, Denial, Error, Result},
     failpoint,
@@ -98,7 +101,7 @@ impl Gate {
                     let entry =
                         denial.rule.iter().fold(entry, |entry, rule| entry.with("rule", rule.as_str()));
                     if denial.code == Code::RateLimited {
-                        audit::record_unbounded(conn, &ids.event, now, &request.agent_id, &entry)?;
+                        record_unbounded(conn, &ids.event, now, &Repeated::of(&entry), &entry)?;
                     } else {
                         audit::record(conn, &ids.event, now, &entry)?;
                     }

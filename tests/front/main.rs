@@ -35,6 +35,7 @@ mod columns;
 mod contract;
 mod corpus;
 mod demo;
+mod failures;
 mod harness;
 mod health;
 mod histories;

@@ -119,7 +119,7 @@ impl<'a> Story<'a> {
             app,
             support: agent(app, sheet, SUPPORT).await?,
             reader: agent(app, sheet, READER).await?,
-            approver: app.auth.api_token(token).await?.decider(Source::INTERNAL),
+            approver: app.auth.api_token(token, &Source::INTERNAL).await?.decider(Source::INTERNAL),
         })
     }
 

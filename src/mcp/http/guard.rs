@@ -41,7 +41,13 @@ pub async fn guard(
     if request.method() == Method::POST {
         let message = match message(&mut request).await {
             Ok(message) => message,
-            Err((status, refusal)) => return Ok(request.into_response(plain::refusal(status, &refusal))),
+            Err((status, refusal)) => {
+                let response = match recorded(&mount, caller, refusal.code).await {
+                    Ok(()) => plain::refusal(status, &refusal),
+                    Err(denial) => plain::unavailable(refusal.id, denial),
+                };
+                return Ok(request.into_response(response));
+            }
         };
         id = message.id();
         is_call = message.method() == Some("tools/call");
@@ -75,6 +81,12 @@ async fn caller(mount: &Mount, request: &ServiceRequest) -> Result<Caller, Denia
         address: (mount.address)(request.request()),
     };
     mount.gateway.authenticate(&key, &source).await.map_err(Trouble::into_denial)
+}
+
+/// What a known agent sent in vain is in the log before it is told.
+async fn recorded(mount: &Mount, caller: Result<Caller, Denial>, jsonrpc_code: i32) -> Result<(), Denial> {
+    let caller = caller?;
+    mount.gateway.message_refused(&caller, jsonrpc_code).await.map_err(Trouble::into_denial)
 }
 
 fn turned_away(denial: &Denial) -> HttpResponse {

@@ -11,14 +11,22 @@ use actix_web::{
 };
 use serde_json::Value;
 
-use crate::mcp::{
-    server::NO_SUCH_METHOD,
-    strict::{INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, Refusal},
+use crate::{
+    error::Denial,
+    mcp::{
+        server::NO_SUCH_METHOD,
+        strict::{INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, Refusal},
+    },
 };
 
 /// A refusal as a response.
 pub fn refusal(status: StatusCode, refusal: &Refusal) -> HttpResponse {
     HttpResponse::build(status).json(refusal.to_json())
+}
+
+/// The answer to a message that could not be recorded.
+pub fn unavailable(id: Option<Value>, denial: Denial) -> HttpResponse {
+    refusal(StatusCode::SERVICE_UNAVAILABLE, &Refusal::new(id, INTERNAL_ERROR, denial.message))
 }
 
 /// The response as it is, unless it is an error in the library's own words.

@@ -2,6 +2,7 @@
 
 use crate::{
     error::{Code, Denial},
+    web::queue::Choice,
     workflow::Detail,
 };
 

@@ -77,6 +77,12 @@ fn what(logged: &Logged, body: &Value, kind_title: &impl Fn(&str) -> String) -> 
         |done: &str, wanted: &str| if event.denied { format!("wanted to {wanted}") } else { done.to_owned() };
     match event.event.as_str() {
         "tool_call" => format!("called {}", text("tool")),
+        "message" => "sent a message that is none".to_owned(),
+        "failed_sign_ins" => {
+            let tried = if text("of") == "sign_in" { "wanted to sign in" } else { "sent a wrong key" };
+            format!("{tried} {} more times in that minute", body["denials_after_the_first"])
+        }
+        "authentication" => "sent a wrong key".to_owned(),
         "denials" => format!("was denied {} more times in that minute", body["denials_after_the_first"]),
         "approval" if event.denied => format!("wanted to approve {kind}").trim_end().to_owned(),
         "approval" => format!("approved {kind}"),
@@ -178,6 +184,20 @@ mod tests {
                 true,
                 json!({"door": "browser"}),
                 "10:46:02.118 | not signed in | wanted to sign in |  | browser | unauthenticated | denied",
+            ),
+            (
+                "failed_sign_ins",
+                "unauthenticated",
+                true,
+                json!({"door": "rest", "address": "192.0.2.7", "of": "authentication", "denials_after_the_first": 59}),
+                "10:46:02.118 | not signed in | sent a wrong key 59 more times in that minute |  | REST 192.0.2.7 | unauthenticated | denied",
+            ),
+            (
+                "message",
+                "invalid_params",
+                true,
+                json!({"door": "mcp_http", "who": "support"}),
+                "10:46:02.118 | support | sent a message that is none |  | MCP | invalid_params | denied",
             ),
             (
                 "account",

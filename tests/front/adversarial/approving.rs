@@ -188,7 +188,12 @@ async fn asked(app: &TestApp) -> String {
 /// The owner's switch.
 async fn pause(app: &TestApp, target: &PauseTarget, on: bool) {
     let owner = app.person(Role::Owner).await;
-    let visitor: Visitor = app.inner.auth.api_token(&owner.api_token).await.unwrap();
+    let visitor: Visitor = app
+        .inner
+        .auth
+        .api_token(&owner.api_token, &countersign::audit::Source::CLI)
+        .await
+        .unwrap();
     let decider = visitor.decider(Source::INTERNAL);
     assert!(app.inner.gate.set_pause(&decider, target.clone(), on).await.unwrap());
 }

@@ -29,7 +29,7 @@ async fn people_come_and_go(database: &Database) {
     assert_eq!((&ana["email"], &ana["role"]), (&json!("ana@example.com"), &json!("approver")));
     let (password, token) = (ana["password"].as_str().unwrap(), ana["api_token"].as_str().unwrap());
     app.auth.sign_in("ana@example.com", password, &Source::CLI).await.unwrap();
-    assert_eq!(app.auth.api_token(token).await.unwrap().person.email, "ana@example.com");
+    assert_eq!(app.auth.api_token(token, &Source::CLI).await.unwrap().person.email, "ana@example.com");
 
     assert_eq!(program.run(&add).sentence(), "There is already a person ana@example.com.");
     let nobody = ["person", "disable", "--email", "bo@example.com"];
@@ -41,13 +41,13 @@ async fn people_come_and_go(database: &Database) {
 
     program.run(&["person", "disable", "--email", "ana@example.com"]).ok();
     assert!(app.auth.sign_in("ana@example.com", password, &Source::CLI).await.is_err());
-    assert!(app.auth.api_token(token).await.is_err());
+    assert!(app.auth.api_token(token, &Source::CLI).await.is_err());
     assert!(program.run(&["person", "list"]).ok().contains("disabled"));
 
     let again = program.run(&["person", "reset-password", "--email", "ana@example.com", "--json"]).json();
     assert_eq!(members(&again), ["email", "role", "password", "api_token"]);
-    app.auth.api_token(again["api_token"].as_str().unwrap()).await.unwrap();
-    assert!(app.auth.api_token(token).await.is_err(), "the old one stays dead");
+    app.auth.api_token(again["api_token"].as_str().unwrap(), &Source::CLI).await.unwrap();
+    assert!(app.auth.api_token(token, &Source::CLI).await.is_err(), "the old one stays dead");
 }
 
 backends!(agents_come_and_go);

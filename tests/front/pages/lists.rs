@@ -148,7 +148,7 @@ async fn a_long_queue_is_shown_to_its_end_and_counted(app: &TestApp) {
     assert_eq!(queue(&session, "/?kind=refund").await, asked[..205]);
     assert_eq!(queue(&session, "/?kind=stock_adjustment").await, [last.as_str()]);
     let front = session.get("/").await;
-    for counted in [">All 206<", ">Refund 205<", "> 1<", "(206) Waiting"] {
+    for counted in [">All 206<", ">Refund 205<", ">Stock change 1<", "(206) Waiting"] {
         assert!(front.html.contains(counted), "{counted}");
     }
 

@@ -4,6 +4,7 @@ use countersign::store::people::Role;
 use reqwest::StatusCode;
 use reqwest::header::{COOKIE, LOCATION, SET_COOKIE};
 
+use crate::failures::told;
 use crate::support::{TestApp, backends};
 
 backends!(a_stranger_is_led_in_and_back);
@@ -61,6 +62,7 @@ async fn a_wrong_password_and_an_unknown_account_look_the_same(app: &TestApp) {
 
 backends!(too_many_attempts_are_told_to_wait);
 async fn too_many_attempts_are_told_to_wait(app: &TestApp) {
+    let before = app.rows().await;
     let mut last = sign_in(app, "/login", "guessed@example.com", "wrong").await;
     for _ in 0..12 {
         last = sign_in(app, "/login", "guessed@example.com", "wrong").await;
@@ -68,6 +70,9 @@ async fn too_many_attempts_are_told_to_wait(app: &TestApp) {
     assert_eq!(last.status(), StatusCode::TOO_MANY_REQUESTS);
     assert!(last.headers().contains_key("retry-after"));
     assert!(last.text().await.unwrap().contains("Too many attempts to sign in."));
+    let grown = app.grown_since(&before).await;
+    assert!(matches!(grown[..], [("events", 2..=4)]), "the first of each minute and answer: {grown:?}");
+    assert_eq!(told(app, "sign_in", "failed_sign_ins").await, 13);
 }
 
 backends!(an_open_page_of_an_ended_session_does_nothing);

@@ -1,0 +1,143 @@
+//! Denials that nothing bounds. The first of its kind in a minute is an event; a counter takes the rest, and closes into
+//! one event when the minute is over.
+
+use chrono::{SubsecRound, Timelike};
+
+use super::{Actor, Door, Entry, Source, What, record};
+use crate::{
+    db::{Conn, QueryResult, Timestamp},
+    store::{
+        floods::{self, Flood},
+        new_id,
+    },
+};
+
+/// The address of strangers beyond those that are told apart.
+const ELSEWHERE: &str = "elsewhere";
+
+/// What is counted together: for an agent all its denials of one kind and code, for those who could not be
+/// authenticated also those of one door and network only.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Kind {
+    what: What,
+    actor: Actor,
+    door: Door,
+    address: Option<String>,
+    code: String,
+}
+
+impl Kind {
+    /// The kind of a denial.
+    pub fn of(entry: &Entry) -> Self {
+        let (door, address) = match entry.what {
+            What::SignIn | What::Authentication => (entry.source.door, entry.source.network()),
+            _ => (Door::Internal, None),
+        };
+        Self {
+            what: entry.what,
+            actor: entry.actor.clone(),
+            door,
+            address,
+            code: entry.outcome.clone(),
+        }
+    }
+
+    /// The same denial as one of many strangers', who are no longer told apart.
+    #[must_use]
+    pub fn elsewhere(self) -> Self {
+        Self {
+            actor: Actor::Stranger,
+            address: Some(ELSEWHERE.to_owned()),
+            ..self
+        }
+    }
+
+    /// A denial of this kind of which nothing else is known.
+    fn entry(&self) -> Entry {
+        let source = Source {
+            door: self.door,
+            address: self.address.clone(),
+        };
+        Entry {
+            denied: true,
+            ..Entry::new(self.what, self.actor.clone(), &source, self.code.as_str())
+        }
+    }
+
+    fn counter(&self, at: Timestamp, denials: i64) -> Flood {
+        let (actor_kind, actor_id) = self.actor.columns();
+        Flood {
+            event: self.what.as_str().to_owned(),
+            actor_kind: actor_kind.to_owned(),
+            actor_id: actor_id.unwrap_or_default(),
+            door: self.door.as_str().to_owned(),
+            address: self.address.clone().unwrap_or_default(),
+            code: self.code.clone(),
+            minute: minute(at),
+            denials,
+        }
+    }
+}
+
+/// Writes a denial that nothing bounds, or only counts it.
+pub fn record_unbounded(
+    conn: &mut Conn,
+    id: &str,
+    at: Timestamp,
+    kind: &Kind,
+    entry: &Entry,
+) -> QueryResult<()> {
+    if floods::add(conn, &kind.counter(at, 1))? > 1 {
+        return Ok(());
+    }
+    record(conn, id, at, entry)
+}
+
+/// Counts denials that happened since the first of their kind was written. When a new minute has begun, they begin with
+/// an event of their own.
+pub fn count(conn: &mut Conn, id: &str, at: Timestamp, kind: &Kind, denials: i64) -> QueryResult<()> {
+    if floods::add(conn, &kind.counter(at, denials))? > denials {
+        return Ok(());
+    }
+    record(conn, id, at, &kind.entry())
+}
+
+/// Whether there is a counter of a past minute to close.
+pub fn has_closed_floods(conn: &mut Conn, now: Timestamp) -> QueryResult<bool> {
+    Ok(!floods::closed(conn, minute(now), 1)?.is_empty())
+}
+
+/// Closes the counters of past minutes. Returns how many there were; at most `limit` at a time.
+pub fn close_floods(conn: &mut Conn, now: Timestamp, limit: i64) -> QueryResult<usize> {
+    let closed = floods::closed(conn, minute(now), limit)?;
+    for flood in &closed {
+        if let Some(flood) = floods::take(conn, flood)?.filter(|flood| flood.denials > 1) {
+            record(conn, &new_id(), now, &closing(flood))?;
+        }
+    }
+    Ok(closed.len())
+}
+
+fn closing(flood: Flood) -> Entry {
+    let what = match flood.event.parse() {
+        Ok(What::SignIn | What::Authentication) => What::FailedSignIns,
+        _ => What::Denials,
+    };
+    let source = Source {
+        door: flood.door.parse().unwrap_or(Door::Internal),
+        address: Some(flood.address).filter(|address| !address.is_empty()),
+    };
+    let minute = flood.minute.and_utc().to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
+    let entry = Entry {
+        denied: true,
+        ..Entry::new(what, Actor::of_columns(&flood.actor_kind, flood.actor_id), &source, flood.code)
+    };
+    entry
+        .with("of", flood.event)
+        .with("minute", minute)
+        .with("denials_after_the_first", flood.denials - 1)
+}
+
+fn minute(at: Timestamp) -> Timestamp {
+    at.with_second(0).map_or(at, |at| at.trunc_subsecs(0))
+}

@@ -1,0 +1,89 @@
+//! Failed sign-ins, keys and tokens: one way into the log for all doors.
+//!
+//! The first of its kind is an event before it is answered. While that is fresh the others are counted in memory, and
+//! every few seconds their count goes to the database: guessing costs no write per guess. A process that is killed
+//! loses the count of its last seconds, never the first.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use super::Auth;
+use crate::{
+    audit::{
+        Actor, Entry, Source, What,
+        floods::{Kind, count, record_unbounded},
+    },
+    error::{Code, Result},
+    store::new_id,
+};
+
+/// So many kinds are told apart at once; the others count as one. It bounds the rows that a crowd of addresses makes.
+const MOST: usize = 1000;
+
+/// The failures since their counts were last written.
+#[derive(Default)]
+pub struct Failures(Mutex<HashMap<Kind, i64>>);
+
+impl Failures {
+    /// Counts a failure whose like is fresh in the log; otherwise answers its kind, which is fresh from now on.
+    fn count(&self, entry: &Entry) -> Option<Kind> {
+        let mut fresh = self.lock();
+        let mut kind = Kind::of(entry);
+        if fresh.len() >= MOST && !fresh.contains_key(&kind) {
+            kind = kind.elsewhere();
+        }
+        if let Some(count) = fresh.get_mut(&kind) {
+            *count += 1;
+            return None;
+        }
+        fresh.insert(kind.clone(), 0);
+        Some(kind)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Kind, i64>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Auth {
+    /// Records that somebody was not let in.
+    pub(super) async fn failed(&self, what: What, actor: Actor, source: &Source, code: Code) -> Result<()> {
+        let entry = Entry::denied(what, actor, source, code);
+        let Some(kind) = self.failures.count(&entry) else { return Ok(()) };
+        let (clock, event, written) = (self.clock.clone(), new_id(), kind.clone());
+        let recorded = self.db.write(move |conn| {
+            let now = clock.now(conn)?;
+            record_unbounded(conn, &event, now, &written, &entry)
+        });
+        let recorded = recorded.await;
+        if recorded.is_err() {
+            self.failures.lock().remove(&kind);
+        }
+        recorded
+    }
+
+    /// Writes down how many failures there were since the last time.
+    pub async fn write_down_failures(&self) -> Result<()> {
+        let counted: Vec<_> = self.failures.lock().drain().filter(|(_, count)| *count > 0).collect();
+        if counted.is_empty() {
+            return Ok(());
+        }
+        let (clock, rows) = (self.clock.clone(), counted.clone());
+        let rows: Vec<_> = rows.into_iter().map(|(kind, failures)| (new_id(), kind, failures)).collect();
+        let written = self.db.write(move |conn| {
+            let now = clock.now(conn)?;
+            rows.iter()
+                .try_for_each(|(event, kind, failures)| count(conn, event, now, kind, *failures))
+        });
+        let written = written.await;
+        if written.is_err() {
+            let mut fresh = self.failures.lock();
+            for (kind, failures) in counted {
+                *fresh.entry(kind).or_default() += failures;
+            }
+        }
+        written
+    }
+}

@@ -1,0 +1,111 @@
+//! What is refused before it is anybody's call is in the log too, and a flood of it is counted.
+
+use countersign::store::events::{self, Filter};
+use countersign::store::people::Role;
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+
+use crate::support::{Agent, TestApp, backends};
+
+backends!(a_message_that_is_none_is_an_event);
+async fn a_message_that_is_none_is_an_event(app: &TestApp) {
+    let twice = r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#;
+    let batch = r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#;
+    let untyped = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[]}"#;
+    for (index, message) in [twice, batch, untyped, "{"].into_iter().enumerate() {
+        let sender = app.add_agent(&format!("sender {index}"), &["orders:read"]).await;
+        let before = app.rows().await;
+        assert_eq!(send(&sender, message).await, StatusCode::BAD_REQUEST, "{message}");
+        assert_eq!(app.grown_since(&before).await, [("events", 1)], "{message}");
+        let event = app.last_event().await;
+        let said = json!([event["event"], event["outcome"], event["denied"], event["door"]]);
+        assert_eq!(said, json!(["message", "invalid_params", true, "mcp_http"]), "{message}");
+        assert_eq!(event["actor"]["kind"], "agent", "{message}");
+    }
+
+    let before = app.rows().await;
+    for _ in 0..40 {
+        send(&app.agent, twice).await;
+    }
+    let grown = app.grown_since(&before).await;
+    assert!(matches!(grown[..], [("events", 1..=2)]), "the first of each minute: {grown:?}");
+    assert_eq!(told(app, "message", "denials").await, 4 + 40);
+}
+
+backends!(a_key_that_is_not_accepted_is_an_event);
+async fn a_key_that_is_not_accepted_is_an_event(app: &TestApp) {
+    let revoked = app.add_agent("revoked", &["orders:read"]).await;
+    let id = app.inner.auth.revoke("revoked").await.unwrap().id;
+    let event = refused(app, &revoked).await;
+    assert_eq!(event["actor"], json!({ "kind": "agent", "id": id }));
+    let said = json!([event["event"], event["outcome"], event["denied"], event["door"], event["address"]]);
+    assert_eq!(said, json!(["authentication", "unauthenticated", true, "mcp_http", "127.0.0.1"]));
+
+    let stranger = Agent {
+        key: "no key of ours".to_owned(),
+        ..app.agent.clone()
+    };
+    assert_eq!(refused(app, &stranger).await["actor"], json!({ "kind": "stranger" }));
+
+    let viewer = app.person(Role::Viewer).await.clone();
+    let reset = app.inner.auth.reset_password(&viewer.email).await.unwrap();
+    assert_eq!(viewer.get("/actions").await.status, StatusCode::UNAUTHORIZED);
+    let event = app.last_event().await;
+    assert_eq!(event["actor"], json!({ "kind": "person", "id": reset.person.id }));
+    assert_eq!(json!([event["event"], event["door"]]), json!(["authentication", "rest"]));
+}
+
+backends!(guessing_leaves_few_rows_and_a_true_count);
+async fn guessing_leaves_few_rows_and_a_true_count(app: &TestApp) {
+    let before = app.rows().await;
+    let (mut agent, mut person) = (app.agent.clone(), app.person(Role::Viewer).await.clone());
+    for guess in 0..60 {
+        agent.key = format!("guess {guess}");
+        assert_eq!(send(&agent, "{}").await, StatusCode::UNAUTHORIZED);
+        person.api_token = format!("guess {guess}");
+        assert_eq!(person.get("/actions").await.status, StatusCode::UNAUTHORIZED);
+    }
+    let grown = app.grown_since(&before).await;
+    // The first of each door and minute, and one event for the person who was made.
+    assert!(matches!(grown[..], [("events", 3..=5)]), "{grown:?}");
+    assert_eq!(told(app, "authentication", "failed_sign_ins").await, 120);
+}
+
+/// The newest event, after the agent's key was refused.
+async fn refused(app: &TestApp, agent: &Agent) -> Value {
+    let before = app.rows().await;
+    assert_eq!(send(agent, "{}").await, StatusCode::UNAUTHORIZED);
+    assert_eq!(app.grown_since(&before).await, [("events", 1)]);
+    app.last_event().await
+}
+
+async fn send(agent: &Agent, message: &'static str) -> StatusCode {
+    let post = agent.http.post(&agent.endpoint).bearer_auth(&agent.key);
+    post.header("content-type", "application/json")
+        .body(message)
+        .send()
+        .await
+        .unwrap()
+        .status()
+}
+
+/// How many refusals the log tells of, each on its own or counted, when the minute is over.
+pub async fn told(app: &TestApp, event: &str, counted: &str) -> i64 {
+    app.inner.auth.write_down_failures().await.unwrap();
+    app.inner.clock.shift(chrono::TimeDelta::minutes(2));
+    app.inner.gate.sweep().await.unwrap();
+    let everything = Filter {
+        limit: 10_000,
+        ..Filter::default()
+    };
+    let events = app.inner.db.read(move |conn| events::page(conn, &everything)).await.unwrap();
+    let bodies = events.iter().map(|event| serde_json::from_str::<Value>(&event.body).unwrap());
+    let told = bodies.filter(|body| body["denied"] == true).map(|body| match body["event"].as_str() {
+        Some(name) if name == event => 1,
+        Some(name) if name == counted && body["of"] == event => {
+            body["denials_after_the_first"].as_i64().unwrap()
+        }
+        _ => 0,
+    });
+    told.sum()
+}
