@@ -30,7 +30,7 @@ const HOMES: &[(&[&str], &[&str])] = &[
     (&["rmcp", "rmcp_actix_web"], &["mcp"]),
     (
         &["actix_web", "actix_htmx"],
-        &["app", "auth/guard.rs", "web", "api", "shop/pages", "mcp/http"],
+        &["app", "auth/guard", "web", "api", "shop/pages", "mcp/http"],
     ),
     (&["Sqlite", "SqliteConnection", "Postgres", "Pg", "PgConnection"], &["db"]),
 ];

@@ -1,21 +1,27 @@
 //! The guard before every route: what the table of routes says is enforced here, before a handler runs.
 
-use std::{rc::Rc, time::Duration};
+mod client;
+mod form;
+
+use std::rc::Rc;
 
 use actix_web::{
     FromRequest, HttpMessage, HttpRequest, HttpResponse,
     body::BoxBody,
     dev::{Payload, ServiceRequest, ServiceResponse},
     guard,
-    http::{Method, header},
+    http::Method,
     middleware::{Next, from_fn},
     web,
 };
-use ipnet::IpNet;
 
-use super::{Auth, Visitor, secret::equal};
+pub use client::{Proxies, bearer, peer, source};
+use form::check_form;
+pub use form::{BODY_TIME, FORM_TOKEN, VISIT_COOKIE};
+
+use super::{Auth, Visitor};
 use crate::{
-    audit::{Door, Source, What},
+    audit::{Door, What},
     error::{Code, Denial, Error},
     store::people::Role,
     workflow::Means,
@@ -23,10 +29,6 @@ use crate::{
 
 /// The cookie that holds a session.
 pub const SESSION_COOKIE: &str = "cs_session";
-/// The cookie that ties a form to a browser that is not signed in yet.
-pub const VISIT_COOKIE: &str = "cs_visit";
-/// The form field that proves a form came from one of our pages.
-pub const FORM_TOKEN: &str = "form_token";
 
 /// What a person may do, in four steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,15 +132,6 @@ fn get() -> actix_web::Route {
     web::route().guard(guard::Any(guard::Get()).or(guard::Head()))
 }
 
-/// The networks whose `X-Forwarded-For` counts, as app data.
-pub struct Proxies(pub Vec<IpNet>);
-
-/// How long a client may take to send what it has begun.
-pub const BODY_TIME: Duration = Duration::from_secs(20);
-
-/// The largest form, in bytes.
-const FORM_BYTES: usize = 64 * 1024;
-
 async fn admit(
     access: Access,
     refuse: Refuse,
@@ -230,75 +223,6 @@ fn permit(request: &ServiceRequest, visitor: &Visitor, permission: Permission) -
     Err(Denial::new(Code::Forbidden, "Your role does not allow this. An owner can change it.").into())
 }
 
-/// Refuses a form that did not come from one of our own pages, and hands its body on.
-async fn check_form(request: &mut ServiceRequest, expected: Option<&str>) -> Result<(), Error> {
-    let mut taken = request.take_payload();
-    let body = tokio::time::timeout(BODY_TIME, web::Bytes::from_request(request.request(), &mut taken)).await;
-    let body = body.ok().and_then(Result::ok).filter(|body| body.len() <= FORM_BYTES);
-    let Some(body) = body else {
-        return Err(
-            Denial::new(Code::InvalidParams, "The form is too large, or did not arrive whole.").into()
-        );
-    };
-    // No field may hold one, and not every database can be asked about it.
-    if url::form_urlencoded::parse(&body).any(|(_, value)| value.contains('\0')) {
-        return Err(
-            Denial::new(Code::InvalidParams, "The form contains a NUL character; leave it out.").into()
-        );
-    }
-    let given = url::form_urlencoded::parse(&body)
-        .find(|(name, _)| name == FORM_TOKEN)
-        .map(|(_, value)| value);
-    let genuine = given.zip(expected).is_some_and(|(given, expected)| equal(&given, expected));
-    request.set_payload(Payload::from(body));
-    if genuine {
-        return Ok(());
-    }
-    Err(Denial::new(Code::Forbidden, "This form is out of date. Open the page again and repeat it.").into())
-}
-
-/// The token of the one `Authorization: Bearer` header. Two of them could mean one thing here and another to a proxy.
-pub fn bearer(request: &HttpRequest) -> Option<String> {
-    let mut headers = request.headers().get_all(header::AUTHORIZATION);
-    let (Some(header), None) = (headers.next(), headers.next()) else {
-        return None;
-    };
-    let (scheme, token) = header.to_str().ok()?.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim().to_owned())
-}
-
-/// Where a request came from. `X-Forwarded-For` counts as far as trusted proxies wrote it.
-pub fn source(request: &HttpRequest, door: Door) -> Source {
-    let proxies = request.app_data::<web::Data<Proxies>>();
-    let trusted = |address: &std::net::IpAddr| {
-        proxies.is_some_and(|proxies| proxies.0.iter().any(|network| network.contains(address)))
-    };
-    let Some(peer) = request.peer_addr().map(|peer| peer.ip()) else {
-        return Source { door, address: None };
-    };
-    let forwarded: Vec<&str> = request
-        .headers()
-        .get_all("x-forwarded-for")
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .map(str::trim)
-        .collect();
-    let mut client = peer;
-    for hop in forwarded.iter().rev() {
-        if !trusted(&client) {
-            break;
-        }
-        match hop.parse() {
-            Ok(address) => client = address,
-            Err(_) => break,
-        }
-    }
-    Source {
-        door,
-        address: Some(client.to_string()),
-    }
-}
-
 impl FromRequest for Visitor {
     type Error = actix_web::Error;
     type Future = std::future::Ready<Result<Self, Self::Error>>;
@@ -307,17 +231,5 @@ impl FromRequest for Visitor {
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
         let visitor = request.extensions().get::<Self>().cloned();
         std::future::ready(visitor.ok_or_else(|| actix_web::error::ErrorInternalServerError("no visitor")))
-    }
-}
-
-impl Auth {
-    /// The form token of a browser that is not signed in, from its visit cookie.
-    pub fn visit_token(&self, visit: &str) -> String {
-        self.secret.mac("visit", visit)
-    }
-
-    /// A new value for the visit cookie.
-    pub fn new_visit(&self) -> String {
-        super::token::digits(32)
     }
 }

@@ -5,7 +5,9 @@ use countersign::store::people::Role;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use crate::support::{Agent, TestApp, backends};
+use crate::support::program::Program;
+use crate::support::run::Fixture;
+use crate::support::{Agent, Backend, Database, TestApp, backends};
 
 backends!(a_message_that_is_none_is_an_event);
 async fn a_message_that_is_none_is_an_event(app: &TestApp) {
@@ -69,6 +71,56 @@ async fn guessing_leaves_few_rows_and_a_true_count(app: &TestApp) {
     // The first of each door and minute, and one event for the person who was made.
     assert!(matches!(grown[..], [("events", 3..=5)]), "{grown:?}");
     assert_eq!(told(app, "authentication", "failed_sign_ins").await, 120);
+}
+
+backends!(one_client_has_one_address);
+async fn one_client_has_one_address(backend: &Backend) {
+    let proxies = Some("127.0.0.0/8".parse().unwrap());
+    let app = TestApp::with(*backend, |config| config.trusted_proxies = proxies).await;
+    for (said, expected) in [
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("192.0.2.7", "192.0.2.7"),
+        ("2001:db8::7", "2001:db8::7"),
+        ("192.0.2.7, ::ffff:127.0.0.9", "192.0.2.7"),
+    ] {
+        let mut stranger = app.agent.clone();
+        stranger.key = "no key of ours".to_owned();
+        app.inner.clock.shift(chrono::TimeDelta::minutes(2));
+        app.inner.auth.write_down_failures().await.unwrap();
+        let post = stranger.http.post(&stranger.endpoint).bearer_auth(&stranger.key);
+        post.header("x-forwarded-for", said).body("{}").send().await.unwrap();
+        assert_eq!(app.last_event().await["address"], expected, "{said}");
+    }
+
+    // Of one /64 a client has every address: its failures are of one kind.
+    let before = app.rows().await;
+    for host in 1..=20 {
+        let post = app.agent.http.post(&app.agent.endpoint).bearer_auth("no key of ours");
+        post.header("x-forwarded-for", format!("2001:db8:0:1::{host}"))
+            .body("{}")
+            .send()
+            .await
+            .unwrap();
+    }
+    let grown = app.grown_since(&before).await;
+    assert!(matches!(grown[..], [("events", 1..=2)]), "{grown:?}");
+    app.tear_down().await;
+}
+
+backends!(a_server_on_both_protocols_tells_clients_by_their_own);
+async fn a_server_on_both_protocols_tells_clients_by_their_own(database: &Database) {
+    let Ok(listener) = std::net::TcpListener::bind("[::]:0") else { return };
+    let port = listener.local_addr().unwrap().port();
+    drop(listener);
+    let program = Program::on(database);
+    let served = program.serve(&["serve", "--listen", &format!("[::]:{port}")]);
+    let http = crate::support::http::client();
+    let url = format!("http://127.0.0.1:{port}/mcp");
+    let refused = http.post(&url).bearer_auth("no key of ours").body("{}").send().await.unwrap();
+    assert_eq!(refused.status(), StatusCode::UNAUTHORIZED);
+    drop(served);
+    let log = program.run(&["audit", "export"]).ok();
+    assert!(log.contains(r#""address":"127.0.0.1""#), "{log}");
 }
 
 /// The newest event, after the agent's key was refused.
