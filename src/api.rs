@@ -11,7 +11,7 @@ pub mod openapi;
 mod problem;
 mod query;
 
-pub use problem::{Problem, refuse, unlisted, wrong_method};
+pub use problem::{Problem, misdirected, refuse, unlisted, wrong_method};
 
 /// Where the interface begins.
 pub const ROOT: &str = "/api";

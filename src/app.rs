@@ -1,6 +1,7 @@
 //! The whole application: what it is made of, every route it has, and how it serves.
 
 mod health;
+mod host;
 mod routes;
 
 use std::{future::Future, net::TcpListener, sync::Arc, time::Duration};
@@ -180,6 +181,7 @@ fn application(
         .configure(routes::mount)
         .configure(pages::configure)
         .service(mcp::http::service(agents_door(app)))
+        .wrap(middleware::from_fn(host::check))
         .wrap(pages::headers())
         .wrap(middleware::from_fn(count))
 }

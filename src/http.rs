@@ -29,6 +29,12 @@ pub const WRONG_TYPE: u16 = 415;
 /// The path is there, but takes other methods.
 pub const WRONG_METHOD: u16 = 405;
 
+/// The request carries a name that is none of this server's.
+pub const MISDIRECTED: u16 = 421;
+/// What is said of that.
+pub const MISDIRECTED_SENTENCE: &str = "This server is not known by that name. Open it at the address in \
+     COUNTERSIGN_PUBLIC_URL, or have the operator set that to the address you use.";
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -26,7 +26,7 @@ use actix_web::{
     web::{FormConfig, PathConfig, QueryConfig, ServiceConfig},
 };
 
-pub use refused::{not_found, refuse, wrong_method};
+pub use refused::{misdirected, not_found, refuse, wrong_method};
 
 /// Nothing from elsewhere, nothing inline, no frame around us.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; \

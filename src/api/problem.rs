@@ -81,6 +81,11 @@ pub fn wrong_method(allowed: &str) -> Problem {
     }
 }
 
+/// The answer to a request by a name that is none of this server's.
+pub fn misdirected() -> Problem {
+    Problem::with_status(http::MISDIRECTED, Denial::new(Code::InvalidParams, http::MISDIRECTED_SENTENCE))
+}
+
 impl Problem {
     /// A denial whose status says more than its code does.
     pub(super) fn with_status(status: u16, denial: Denial) -> Self {

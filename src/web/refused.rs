@@ -94,6 +94,13 @@ pub fn wrong_method(allowed: &str) -> HttpResponse {
     response
 }
 
+/// The answer to a request by a name that is none of this server's.
+pub fn misdirected() -> HttpResponse {
+    let mut response = page(&Denial::new(Code::InvalidParams, http::MISDIRECTED_SENTENCE));
+    *response.status_mut() = StatusCode::MISDIRECTED_REQUEST;
+    response
+}
+
 /// The answer to a form or an address that can't be read.
 pub fn malformed() -> actix_web::Error {
     let sentence = "The address or the form could not be read. Open the page again.";

@@ -117,6 +117,33 @@ async fn what_is_not_listed_is_not_there(backend: &Backend) {
     }
 }
 
+backends!(a_foreign_name_opens_nothing);
+async fn a_foreign_name_opens_nothing(backend: &Backend) {
+    let street = Street::open(*backend).await;
+    for route in routes().iter().filter(|route| !matches!(route.access, Access::AgentKey)) {
+        let open = ["/healthz", "/readyz", "/metrics"].contains(&route.path);
+        let by = async |name: &str| {
+            let request = street.at(route).header("host", name);
+            street.identify(request, Caller::Nobody).await.send().await.unwrap()
+        };
+        let foreign = by("evil.example:8080").await;
+        assert_eq!(foreign.status() == StatusCode::MISDIRECTED_REQUEST, !open, "{}", route.path);
+        for own in ["localhost", "127.0.0.1:8080", "[::1]", "192.0.2.7"] {
+            assert_ne!(by(own).await.status(), StatusCode::MISDIRECTED_REQUEST, "{} {own}", route.path);
+        }
+    }
+    let said = street
+        .to(Method::GET, "/api/v1/actions")
+        .header("host", "evil.example")
+        .send()
+        .await
+        .unwrap();
+    assert!(problem(said).await["detail"].as_str().unwrap().contains("COUNTERSIGN_PUBLIC_URL"));
+    let said = street.to(Method::GET, "/nowhere").header("host", "evil.example").send().await.unwrap();
+    assert_eq!(said.status(), StatusCode::MISDIRECTED_REQUEST);
+    assert!(said.text().await.unwrap().contains("COUNTERSIGN_PUBLIC_URL"));
+}
+
 backends!(a_listed_path_takes_its_own_methods_alone);
 async fn a_listed_path_takes_its_own_methods_alone(backend: &Backend) {
     let street = Street::open(*backend).await;
