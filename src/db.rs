@@ -20,7 +20,7 @@ pub use clock::{Clock, comparable};
 pub use conn::{Conn, Savepoint, savepoint};
 pub(crate) use enums::text_enum;
 use file::Found;
-pub use locks::{Latch, settled_events, share_lock};
+pub use locks::{Latch, settled_events, share_lock, write_lock};
 pub use migrate::Schema;
 pub use pool::DatabaseUrl;
 use pool::{Opening, Pool};

@@ -70,6 +70,14 @@ pub fn is_blank(text: &str) -> bool {
         .all(|(c, found)| c.is_whitespace() || found == Some(Suspicion::Unseen))
 }
 
+/// The first character of a text that can't be seen, or that orders others about: controls, line breaks and tabs
+/// included.
+pub fn unseen(text: &str) -> Option<char> {
+    let found =
+        |(c, suspicion): &(char, Option<Suspicion>)| c.is_control() || *suspicion == Some(Suspicion::Unseen);
+    suspicions(text).into_iter().find(found).map(|(c, _)| c)
+}
+
 /// A name that a stranger made up, for a sentence: short and without anything invisible.
 pub fn quoted(name: &str) -> String {
     format!("`{}`", name.chars().take(60).flat_map(char::escape_debug).collect::<String>())

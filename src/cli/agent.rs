@@ -6,10 +6,11 @@ use serde_json::json;
 use super::{open, print_json};
 use crate::{
     app::App,
-    auth::accounts::NewAgent,
+    auth::accounts::{Changed, NewAgent},
     config::Config,
     error::Result,
     store::{agents, people},
+    text::plain,
 };
 
 /// Add, list and change agents
@@ -107,10 +108,10 @@ impl Agent {
             Self::Rotate { named, json, config } => {
                 print_new(&open(config).await?.auth.rotate(&named.name).await?, json);
             }
-            Self::Revoke { named, config } => {
-                let agent = open(config).await?.auth.revoke(&named.name).await?;
-                println!("{} is revoked.", agent.name);
-            }
+            Self::Revoke { named, config } => match open(config).await?.auth.revoke(&named.name).await? {
+                Changed::Now(agent) => println!("{} is revoked.", agent.name),
+                Changed::Before(agent) => println!("{} was revoked already.", agent.name),
+            },
         }
         Ok(())
     }
@@ -147,7 +148,7 @@ async fn list(config: Config, json: bool) -> Result<()> {
     for agent in &agents {
         let owner = owner(agent).map_or("nobody", String::as_str);
         let state = if agent.revoked_at.is_some() { "  revoked" } else { "" };
-        println!("{}  {}  of {owner}{state}", agent.name, agent.scopes);
+        println!("{}  {}  of {}{state}", plain(&agent.name), agent.scopes, plain(owner));
     }
     Ok(())
 }

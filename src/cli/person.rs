@@ -5,10 +5,11 @@ use serde_json::json;
 
 use super::{open, print_json};
 use crate::{
-    auth::accounts::NewPerson,
+    auth::accounts::{Changed, NewPerson},
     config::Config,
     error::Result,
     store::people::{self, Role},
+    text::plain,
 };
 
 /// Add, list and change the accounts of people
@@ -85,13 +86,17 @@ impl Person {
             }
             Self::List { json, config } => list(config, json).await?,
             Self::Role { named, role, config } => {
-                let person = open(config).await?.auth.set_role(&named.email, role).await?;
-                println!("{} is {} now, and has to sign in again.", person.email, person.role);
+                match open(config).await?.auth.set_role(&named.email, role).await? {
+                    Changed::Now(person) => {
+                        println!("{} is {} now, and has to sign in again.", person.email, person.role);
+                    }
+                    Changed::Before(person) => println!("{} was {} already.", person.email, person.role),
+                }
             }
-            Self::Disable { named, config } => {
-                let person = open(config).await?.auth.disable(&named.email).await?;
-                println!("{} is disabled.", person.email);
-            }
+            Self::Disable { named, config } => match open(config).await?.auth.disable(&named.email).await? {
+                Changed::Now(person) => println!("{} is disabled.", person.email),
+                Changed::Before(person) => println!("{} was disabled already.", person.email),
+            },
             Self::ResetPassword { named, json, config } => {
                 let reset = open(config).await?.auth.reset_password(&named.email).await?;
                 print_new(&reset, json);
@@ -122,7 +127,7 @@ async fn list(config: Config, json: bool) -> Result<()> {
     }
     for person in everybody {
         let state = if person.enabled { "" } else { "  disabled" };
-        println!("{:<8}  {}{state}", person.role.as_str(), person.email);
+        println!("{:<8}  {}{state}", person.role.as_str(), plain(&person.email));
     }
     Ok(())
 }

@@ -41,6 +41,14 @@ pub fn share_lock(conn: &Conn) -> &'static str {
     }
 }
 
+/// The suffix of a `SELECT` that keeps rows to this transaction until it ends. SQLite's one writer needs none.
+pub fn write_lock(conn: &Conn) -> &'static str {
+    match conn {
+        Conn::Sqlite(_) => "",
+        Conn::Postgres(_) => " FOR UPDATE",
+    }
+}
+
 /// The condition that holds for events below the oldest running transaction: nothing can still appear among them.
 pub fn settled_events(conn: &Conn) -> &'static str {
     match conn {

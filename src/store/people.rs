@@ -3,7 +3,7 @@
 use diesel::{prelude::*, sql_query, sql_types::Text};
 
 use super::schema::people;
-use crate::db::{Conn, QueryResult, Timestamp, share_lock, text_enum};
+use crate::db::{Conn, QueryResult, Timestamp, share_lock, text_enum, write_lock};
 
 text_enum! {
     /// What a person may do.
@@ -63,6 +63,14 @@ pub fn first_owner(conn: &mut Conn) -> QueryResult<Option<Person>> {
         .select(Person::as_select())
         .first(conn)
         .optional()
+}
+
+/// The enabled owners, whom nobody else changes until the transaction ends.
+pub fn lock_owners(conn: &mut Conn) -> QueryResult<Vec<Person>> {
+    let suffix = write_lock(conn);
+    sql_query(format!("SELECT * FROM people WHERE role = $1 AND enabled ORDER BY id{suffix}"))
+        .bind::<Text, _>(Role::Owner.as_str())
+        .load(conn)
 }
 
 /// Reads the person and keeps the row from changing until the transaction ends.

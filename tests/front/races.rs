@@ -19,6 +19,7 @@ mod key_reused;
 mod last_piece;
 mod locked_out;
 mod over_total;
+mod owners;
 mod pauses;
 mod pending_duplicate;
 mod person_gone;

@@ -39,7 +39,9 @@ async fn people_come_and_go(database: &Database) {
     let list = program.run(&["person", "list", "--json"]).json();
     assert_eq!(list, json!([{ "email": "ana@example.com", "role": "auditor", "enabled": true }]));
 
-    program.run(&["person", "disable", "--email", "ana@example.com"]).ok();
+    let disable = ["person", "disable", "--email", "ana@example.com"];
+    assert_eq!(program.run(&disable).ok(), "ana@example.com is disabled.\n");
+    assert_eq!(program.run(&disable).ok(), "ana@example.com was disabled already.\n");
     assert!(app.auth.sign_in("ana@example.com", password, &Source::CLI).await.is_err());
     assert!(app.auth.api_token(token, &Source::CLI).await.is_err());
     assert!(program.run(&["person", "list"]).ok().contains("disabled"));
@@ -85,9 +87,49 @@ async fn agents_come_and_go(database: &Database) {
     let same = app.gateway.authenticate(rotated["key"].as_str().unwrap(), &Source::CLI).await.unwrap();
     assert_eq!(same.agent_id, caller.agent_id, "a new key is no new principal");
 
-    program.run(&["agent", "revoke", "--name", "helper"]).ok();
+    let revoke = ["agent", "revoke", "--name", "helper"];
+    assert_eq!(program.run(&revoke).ok(), "helper is revoked.\n");
+    assert_eq!(program.run(&revoke).ok(), "helper was revoked already.\n");
     assert!(app.gateway.authenticate(rotated["key"].as_str().unwrap(), &Source::CLI).await.is_err());
     assert!(program.run(&["agent", "list"]).ok().contains("revoked"));
+}
+
+backends!(a_name_is_what_is_seen);
+async fn a_name_is_what_is_seen(database: &Database) {
+    let program = Program::on(database);
+    for (name, code) in
+        [("help\u{202e}er", "U+202E"), ("help\u{200b}er", "U+200B"), ("help\u{1b}[2Jer", "U+001B")]
+    {
+        let said = program.run(&["agent", "add", "--name", name, "--scope", "orders:read"]).sentence();
+        assert_eq!(said, format!("A name has visible characters only; {code} is none."));
+        let email = format!("{name}@example.com");
+        let said = program.run(&["person", "add", "--email", &email, "--role", "viewer"]).sentence();
+        assert_eq!(said, format!("An e-mail address has visible characters only; {code} is none."));
+    }
+    for email in ["ana", "ana@@example.com", "ana@example..com", "Ana <ana@example.com>"] {
+        let said = program.run(&["person", "add", "--email", email, "--role", "viewer"]).sentence();
+        assert_eq!(said, "That is not an e-mail address.");
+    }
+}
+
+backends!(the_last_owner_stays);
+async fn the_last_owner_stays(database: &Database) {
+    let program = Program::on(database);
+    for email in ["ana@example.com", "bo@example.com"] {
+        program.run(&["person", "add", "--email", email, "--role", "owner"]).ok();
+    }
+    let disable = |email: &str| program.run(&["person", "disable", "--email", email]);
+    let demote = |email: &str| program.run(&["person", "role", "--email", email, "--role", "viewer"]);
+    disable("ana@example.com").ok();
+    let only = "bo@example.com is the only owner. Make somebody else an owner first.";
+    assert_eq!(disable("bo@example.com").sentence(), only);
+    assert_eq!(demote("bo@example.com").sentence(), only);
+    program.run(&["person", "reset-password", "--email", "ana@example.com"]).ok();
+    demote("bo@example.com").ok();
+    assert!(demote("bo@example.com").ok().contains("was viewer already"));
+    assert!(demote("ana@example.com").sentence().starts_with("ana@example.com is the only owner."));
+    let events = program.run(&["audit", "export"]).ok();
+    assert_eq!(events.lines().count(), 5, "what changed nothing is no event: {events}");
 }
 
 backends!(a_pause_comes_into_force_and_ends);
