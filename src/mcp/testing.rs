@@ -50,6 +50,7 @@ fn auth(url: &str) -> Auth {
         db: Db::open(&url.parse().expect("a URL")).expect("pools"),
         clock: Clock::default(),
         secret: Secret::new("0f1e2d3c4b5a69788796a5b4c3d2e1f0").expect("long enough"),
+        failures: Arc::default(),
         limits: Arc::default(),
     }
 }

@@ -75,7 +75,7 @@ async fn a_revoked_key(app: &TestApp) {
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": { "name": "request_refund", "arguments": refund(200) } });
     assert_eq!(app.agent.post(call.to_string()).await.0, StatusCode::UNAUTHORIZED);
-    assert_eq!(app.grown_since(&before).await, []);
+    app.only_denials_since(&before, 1).await;
 
     let failed = app.person(Role::Approver).await.approve(&id).await.ok();
     assert_eq!(failed["refusal"]["rule"], "agent_revoked", "nor is what it asked for before still done");
@@ -191,7 +191,7 @@ async fn an_agents_key_at_the_peoples_doors(app: &TestApp) {
             assert!(status.is_redirection() || status.is_client_error(), "{door} {decision}: {status}");
         }
     }
-    assert_eq!(app.grown_since(&before).await, []);
+    app.only_denials_since(&before, 1).await;
 }
 
 backends!(a_persons_token_at_the_agents_door);

@@ -156,7 +156,7 @@ async fn a_long_queue_is_shown_to_its_end_and_counted(app: &TestApp) {
     let page = format!("/actions/{}?after={}", asked[203], asked[199]);
     let shown = session.get(&page).await;
     let mut fields = super::decision(&shown, "");
-    fields.push(("after", super::field(&shown, "after")));
+    fields.push(("after", super::field(&shown, "hidden", "after").unwrap()));
     let decided = super::decide(&session, &format!("/actions/{}/approve", asked[203]), &fields).await;
     assert_eq!(decided.location.as_deref(), Some(page.as_str()));
     let rest: Vec<_> = [&asked[200..203], &asked[204..]].concat();

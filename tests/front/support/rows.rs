@@ -53,6 +53,14 @@ impl TestApp {
         growth.filter(|(_, by)| *by != 0).collect()
     }
 
+    /// Asserts that denials of so many kinds since then were recorded, once in each minute, and that nothing else was.
+    pub async fn only_denials_since(&self, earlier: &Rows, kinds: i64) {
+        let grown = self.grown_since(earlier).await;
+        // A test takes less than a minute, and may see one begin.
+        let few = matches!(grown[..], [("events", events)] if (kinds..=2 * kinds).contains(&events));
+        assert!(few, "{grown:?}, not {kinds} kinds of denials");
+    }
+
     /// The newest event of the audit log.
     pub async fn last_event(&self) -> Value {
         let newest = Filter {
