@@ -13,6 +13,7 @@ use actix_web::{
     http::Method,
     middleware, web,
 };
+use tokio::task::JoinHandle;
 
 pub use routes::routes;
 
@@ -104,8 +105,16 @@ impl App {
         })
     }
 
+    /// Begins what a process does beside answering; whoever answers agents does.
+    pub fn begin_chores(&self) -> Chores {
+        Chores([
+            tokio::spawn(self.clone().sweep_for_ever()),
+            tokio::spawn(self.gate.clone().watch_for_ever()),
+        ])
+    }
+
     /// Expires what is past due, every few seconds, for ever. Stopping it changes nothing but labels.
-    pub async fn sweep_for_ever(self) {
+    async fn sweep_for_ever(self) {
         loop {
             tokio::time::sleep(SWEEP_EVERY).await;
             self.auth.limits.tidy();
@@ -119,14 +128,22 @@ impl App {
     }
 }
 
+/// The sweeper, and the watcher of other processes' decisions: they end when this is dropped.
+pub struct Chores([JoinHandle<()>; 2]);
+
+impl Drop for Chores {
+    fn drop(&mut self) {
+        self.0.iter().for_each(JoinHandle::abort);
+    }
+}
+
 /// Serves until `shutdown` resolves, then lets requests under way finish. `app.config.listen` names the listener's
 /// address: bind before building the application when the port is 0.
 ///
 /// # Errors
 /// When the listener can't be used.
 pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output = ()>) -> Result<()> {
-    let sweeper = tokio::spawn(app.clone().sweep_for_ever());
-    let watcher = tokio::spawn(app.gate.clone().watch_for_ever());
+    let chores = app.begin_chores();
     warm_up().await;
     let (waiters, auth) = (app.gate.waiters.clone(), app.auth.clone());
     let listener_error = |error: std::io::Error| Error::Setup(format!("The server can't listen: {error}"));
@@ -144,8 +161,7 @@ pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output
         () = shutdown => None,
         ended = &mut running => Some(ended),
     };
-    sweeper.abort();
-    watcher.abort();
+    drop(chores);
     waiters.stop();
     let ended = match ended {
         Some(ended) => ended,

@@ -58,8 +58,7 @@ impl Mcp {
             return bridge::run(url, &key, stdin(), stdout()).await;
         }
         let app = open(config).await?;
-        // Every decision falls in another process.
-        tokio::spawn(app.gate.clone().watch_for_ever());
+        let _chores = app.begin_chores();
         stdio::serve(app.gateway, key, stdin(), stdout()).await
     }
 }

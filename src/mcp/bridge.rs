@@ -4,6 +4,7 @@
 //! nothing else. Messages pass as the bytes they are, in either protocol era: the bridge reads them only for the headers
 //! that HTTP asks for, and answers by itself only when the server can't.
 
+mod events;
 mod headers;
 mod reply;
 #[cfg(test)]
@@ -76,7 +77,7 @@ pub async fn run(
 }
 
 async fn answer(server: &Server, out: &Out, message: &Message, line: Vec<u8>) {
-    let answer = server.ask(message, line).await;
+    let answer = server.ask(message, line, out).await;
     // A notification is answered by nobody, not even when it got lost.
     if let (Some(answer), false) = (answer, message.is_notification()) {
         let _gone = out.line(answer).await;
@@ -152,8 +153,8 @@ impl Server {
         })
     }
 
-    /// Forwards a message. The answer to write, if there is one.
-    async fn ask(&self, message: &Message, line: Vec<u8>) -> Option<String> {
+    /// Forwards a message. The answer to write, if there is one; what comes before it is written at once.
+    async fn ask(&self, message: &Message, line: Vec<u8>, out: &Out) -> Option<String> {
         let settled = self.version.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let asked = Asked::new(message);
         let request = self
@@ -165,12 +166,21 @@ impl Server {
             .headers(headers::of(message, settled.as_deref()))
             .body(line);
         let response = async {
-            let response = request.send().await?;
+            let mut response = request.send().await?;
             let status = response.status();
-            Ok::<_, reqwest::Error>((status, response.text().await?))
+            let body = if is_stream(&response) {
+                events::listen(&mut response, out).await?
+            } else {
+                Some(response.text().await?)
+            };
+            Ok::<_, reqwest::Error>((status, body))
         };
         let (status, body) = match response.await {
-            Ok(response) => response,
+            Ok((status, Some(body))) => (status, body),
+            Ok((status, None)) => {
+                tracing::warn!(%status, "the server hung up before it answered");
+                return Some(asked.failed(&Trouble::Away));
+            }
             Err(error) => {
                 tracing::warn!(error = %chain(&error), "the server can't be reached");
                 return Some(asked.failed(&Trouble::Away));
@@ -197,6 +207,12 @@ impl Server {
         }
         Some(asked.answered(answer, body))
     }
+}
+
+/// Whether the server tells something before it answers.
+fn is_stream(response: &reqwest::Response) -> bool {
+    let kind = response.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes);
+    kind.is_some_and(|kind| kind.starts_with(b"text/event-stream"))
 }
 
 /// `/mcp` below the server's address; an address that already ends so is taken as it is.

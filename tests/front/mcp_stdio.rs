@@ -3,3 +3,4 @@
 mod clients;
 mod lines;
 pub mod pipe;
+mod waiting;

@@ -3,7 +3,7 @@
 mod versions;
 mod windows;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
 use countersign::config::Rate;
@@ -85,14 +85,21 @@ async fn a_decision_wakes_who_waits(app: &TestApp) {
         ..app.agent.clone()
     };
     let wait = json!({ "action_id": id(&asked), "wait_seconds": 50 });
+    let begun = Instant::now();
     let waiting = [app.agent.calling("get_action_status", &wait), there.calling("get_action_status", &wait)];
     let waiting = waiting.map(tokio::spawn);
 
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    for waiters in [&app.inner.gate.waiters, &second.app.gate.waiters] {
+        while waiters.waiting() == 0 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
     app.person(Role::Approver).await.approve(id(&asked)).await.ok();
     for answer in waiting {
         assert_eq!(answer.await.unwrap().ok()["status"], "executed");
     }
+    // Otherwise they would have been answered when the fifty seconds were over.
+    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
 }
 
 backends!(what_is_pruned_still_answers);

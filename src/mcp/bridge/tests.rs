@@ -153,6 +153,27 @@ async fn what_is_not_countersign_is_not_passed_on() {
 }
 
 #[actix_web::test]
+async fn what_the_server_tells_before_its_answer_is_passed_on() {
+    let progress = json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": { "progressToken": 1, "progress": 5 } });
+    let answer = json!({ "jsonrpc": "2.0", "id": 7, "result": { "isError": false } });
+    let body = format!("id: 0\ndata:\n\ndata: {progress}\n\ndata: {answer}\n\n");
+    let mut client = Client::start(&impostor(200, "text/event-stream", body.leak()), "good");
+    assert_eq!(client.ask(call(7, "echo", json!({}))).await, progress);
+    assert_eq!(client.answer().await, answer);
+    client.end().await;
+
+    let body = format!("data: {progress}\n\n");
+    let mut client = Client::start(&impostor(200, "text/event-stream", body.leak()), "good");
+    client.ask(call(7, "echo", json!({}))).await;
+    let error = &client.answer().await["result"]["structuredContent"]["error"];
+    assert!(
+        error["message"].as_str().is_some_and(|said| said.contains("outcome is unknown")),
+        "{error}"
+    );
+    client.end().await;
+}
+
+#[actix_web::test]
 async fn an_error_without_an_id_gets_the_one_it_answers() {
     let body = "{\"jsonrpc\":\"2.0\",\n\"error\":{\"code\":-32600,\"message\":\"No.\"}}";
     let mut client = Client::start(&impostor(413, "application/json", body), "good");
