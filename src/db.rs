@@ -17,7 +17,7 @@ mod verdict;
 use std::{sync::Arc, time::Duration};
 
 pub use clock::{Clock, comparable};
-pub use conn::{Conn, Savepoint, savepoint};
+pub use conn::{Conn, must_be_one, savepoint};
 pub(crate) use enums::text_enum;
 use file::Found;
 pub use locks::{Latch, settled_events, share_lock, write_lock};

@@ -3,12 +3,7 @@
 use clap::Args;
 
 use super::open;
-use crate::{
-    config::Config,
-    error::{Code, Denial, Result},
-    store::agents,
-    workflow::PauseTarget,
-};
+use crate::{config::Config, error::Result, store::agents, workflow::PauseTarget};
 
 /// Stop new requests and approvals, of everything, one kind or one agent
 #[derive(Args)]
@@ -58,12 +53,10 @@ async fn switch(config: Config, target: Target, on: bool) -> Result<()> {
         } => {
             let wanted = name.clone();
             let agent = app.db.read(move |conn| agents::by_name(conn, &wanted)).await?;
-            let agent =
-                agent.ok_or_else(|| Denial::new(Code::NotFound, "There is no agent of that name."))?;
-            (format!("the agent {name}"), PauseTarget::Agent(agent.id))
+            (format!("the agent {name}"), agent.map(|agent| PauseTarget::Agent(agent.id)))
         }
-        Target { kind: Some(kind), .. } => (format!("the kind {kind}"), PauseTarget::Kind(kind)),
-        Target { .. } => ("everything".to_owned(), PauseTarget::Everything),
+        Target { kind: Some(kind), .. } => (format!("the kind {kind}"), Some(PauseTarget::Kind(kind))),
+        Target { .. } => ("everything".to_owned(), Some(PauseTarget::Everything)),
     };
     let changed = app.gate.set_pause_as_operator(target, on).await?;
     match (on, changed) {

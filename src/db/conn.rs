@@ -72,33 +72,28 @@ impl Conn {
     }
 }
 
-/// How the work inside a [`savepoint`] ended.
-#[derive(Debug)]
-pub enum Savepoint<T, R> {
-    /// It stands, and commits with the transaction around it.
-    Kept(T),
-    /// The work said no; nothing of it stands.
-    Refused(R),
-    /// The work broke a `CHECK` or a `UNIQUE` of the database; nothing of it stands.
-    Violated,
-}
-
-/// Runs `work` so that its refusal, or its violation of a constraint, undoes it alone and leaves the transaction around it usable.
-pub fn savepoint<T, R>(
+/// Runs `work` so that its violation of a `CHECK` or a `UNIQUE` undoes it alone and leaves the transaction around it usable:
+/// then there is no answer, and nothing of it stands.
+pub fn savepoint<T>(
     conn: &mut Conn,
-    work: impl FnOnce(&mut Conn) -> QueryResult<Result<T, R>>,
-) -> QueryResult<Savepoint<T, R>> {
+    work: impl FnOnce(&mut Conn) -> QueryResult<T>,
+) -> QueryResult<Option<T>> {
     Manager::begin_transaction(conn)?;
     match work(conn) {
-        Ok(Ok(value)) => Manager::commit_transaction(conn).map(|()| Savepoint::Kept(value)),
-        Ok(Err(refusal)) => Manager::rollback_transaction(conn).map(|()| Savepoint::Refused(refusal)),
+        Ok(value) => Manager::commit_transaction(conn).map(|()| Some(value)),
         Err(QueryError::DatabaseError(
             DatabaseErrorKind::CheckViolation | DatabaseErrorKind::UniqueViolation,
             _,
-        )) => Manager::rollback_transaction(conn).map(|()| Savepoint::Violated),
+        )) => Manager::rollback_transaction(conn).map(|()| None),
         Err(error) => {
             let _ = Manager::rollback_transaction(conn);
             Err(error)
         }
     }
+}
+
+/// Whether a guarded update changed its one row. That row is locked and was looked at: if it was not there all the same,
+/// nothing of the transaction may stand.
+pub fn must_be_one(changed: usize) -> QueryResult<()> {
+    if changed == 1 { Ok(()) } else { Err(QueryError::RollbackTransaction) }
 }

@@ -19,7 +19,7 @@ use super::{
     },
 };
 use crate::{
-    db::{Conn, QueryResult},
+    db::{Conn, QueryResult, must_be_one},
     error::Denial,
     kinds::{ActionKind, Change, Effect, Lock, Preview, Refusal, Wording},
     store::subjects::Versions,
@@ -183,7 +183,7 @@ impl ActionKind for OrderCancellation {
             cancelled_at: effect.at,
         };
         effects::insert_cancellation(conn, &row)?;
-        orders::cancel(conn, &order.id, effect.at)?;
+        orders::cancel(conn, &order.id, effect.at).and_then(must_be_one)?;
         let restocked = record.restocking.apply(conn, effect)?;
         let mut result = json!({
             "cancelled_at": rfc3339(effect.at),

@@ -17,7 +17,7 @@ use super::{
     },
 };
 use crate::{
-    db::{Conn, QueryResult},
+    db::{Conn, QueryResult, must_be_one},
     error::Denial,
     kinds::{ActionKind, Change, Effect, Lock, Preview, Refusal, Wording},
     store::subjects::Versions,
@@ -163,7 +163,7 @@ impl ActionKind for Refund {
             refunded_at: effect.at,
         };
         effects::insert_refund(conn, &row)?;
-        orders::add_refund(conn, &order.id, params.amount_minor, status)?;
+        orders::add_refund(conn, &order.id, params.amount_minor, status).and_then(must_be_one)?;
         Ok(json!({
             "refunded_minor": params.amount_minor,
             "refunded_text": money::text(params.amount_minor, &order.currency),

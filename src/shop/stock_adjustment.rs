@@ -15,7 +15,7 @@ use super::{
     },
 };
 use crate::{
-    db::{Conn, QueryResult},
+    db::{Conn, QueryResult, must_be_one},
     error::Denial,
     kinds::{ActionKind, Change, Effect, Lock, Preview, Refusal, Wording},
     store::subjects::Versions,
@@ -158,7 +158,7 @@ impl ActionKind for StockAdjustment {
         let product = &record.product;
         let movement = MovementRow::to(product, product.stock + params.delta, effect);
         effects::insert_movement(conn, &movement)?;
-        products::move_stock(conn, &product.id, movement.delta)?;
+        products::move_stock(conn, &product.id, movement.delta).and_then(must_be_one)?;
         Ok(json!({ "sku": product.sku, "delta": movement.delta, "stock": movement.stock_after }))
     }
 }

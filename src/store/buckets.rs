@@ -19,13 +19,13 @@ pub struct Bucket {
 }
 
 /// Inserts a full bucket, or locks the one that is there.
-pub fn lock(conn: &mut Conn, agent_id: &str, now: Timestamp) -> QueryResult<Bucket> {
+pub fn lock(conn: &mut Conn, agent_id: &str) -> QueryResult<Bucket> {
     sql_query(
         "INSERT INTO write_buckets (agent_id, arrival_at) VALUES ($1, $2) \
          ON CONFLICT (agent_id) DO UPDATE SET arrival_at = write_buckets.arrival_at RETURNING *",
     )
     .bind::<Text, _>(agent_id)
-    .bind::<SqlTimestamp, _>(now)
+    .bind::<SqlTimestamp, _>(Timestamp::default())
     .get_result(conn)
 }
 

@@ -15,7 +15,6 @@ use super::{
 use crate::{
     audit::Door,
     auth::{Visitor, guard::source},
-    error::{Code, Denial},
     store::{
         agents::{self, Agent},
         people,
@@ -116,10 +115,8 @@ async fn switch(
     target: &str,
     on: bool,
 ) -> Result<HttpResponse, Refused> {
-    let target = PauseTarget::from_key(target)
-        .ok_or_else(|| Denial::new(Code::NotFound, "There is no such kind or agent to pause."))?;
     let owner = visitor.decider(source(request, Door::Browser));
-    site.gate.set_pause(&owner, target, on).await?;
+    site.gate.set_pause(&owner, PauseTarget::from_key(target), on).await?;
     Ok(see_other("/agents"))
 }
 

@@ -1,17 +1,18 @@
 //! The claim: the compare-and-set that moves an action out of `pending` and, in the same transaction, executes it.
 
-use serde_json::Value;
-
-use super::{Gate, decide::Locked, decider::Decider, note, pause::paused};
+use super::{
+    Gate,
+    decide::{Locked, names},
+    decider::Decider,
+    note,
+    pause::paused,
+};
 use crate::{
     audit::What,
-    db::{Conn, QueryResult, Savepoint, savepoint},
+    db::{Conn, QueryResult, savepoint},
     error::{Code, Denial, Result},
     failpoint,
-    kinds::{
-        Effect, Kind, Lock, Refusal,
-        canonical::{Digested, canonical},
-    },
+    kinds::{Effect, Kind, Lock, Refusal, canonical::canonical},
     store::{
         actions::{self, Action, Ending, Status},
         agents::{self, Agent},
@@ -48,7 +49,8 @@ impl Gate {
     }
 }
 
-/// How the claim of a locked, pending action ends.
+/// How the claim of a locked, pending action ends. In this order: person and session, agent, pauses; the digest; whether
+/// agent and kind still stand behind it; the records, locked; equal requests; the records' versions; the rules; the write.
 fn claim(
     conn: &mut Conn,
     locked: &Locked<'_>,
@@ -56,16 +58,15 @@ fn claim(
     note: Option<String>,
 ) -> QueryResult<Result<Ending, Denial>> {
     let (action, failed) = (locked.action, |refusal| Ok(Ok(failed(locked, note.clone(), refusal))));
-    if let Err(denial) = locked.decider.hold(conn, locked.now, Role::decides)? {
+    if let Err(denial) = locked.decider.hold(conn, &locked.gate.clock, Role::decides)? {
         return Ok(Err(denial));
     }
     let agent = agents::hold(conn, &action.agent_id)?;
     if let Some(denial) = paused(conn, &action.kind, &action.agent_id)? {
         return Ok(Err(denial));
     }
-    // Taken anew from what is about to run, not from the column beside it.
-    if approval.digest != digest_of(action) {
-        return Ok(Err(digest_mismatch()));
+    if let Err(denial) = names(&approval.digest, action) {
+        return Ok(Err(denial));
     }
     let kind = match standing(locked.gate, action, agent.as_ref()) {
         Ok(kind) => kind,
@@ -93,8 +94,8 @@ fn claim(
         action_id: &action.id,
         at: locked.now,
     };
-    match savepoint::<Value, Refusal>(conn, |conn| case.apply(conn, &effect).map(Ok))? {
-        Savepoint::Kept(result) => {
+    match savepoint(conn, |conn| case.apply(conn, &effect))? {
+        Some(result) => {
             failpoint::reach("effect");
             let executed = locked.ending(Status::Executed, note);
             Ok(Ok(Ending {
@@ -103,8 +104,7 @@ fn claim(
                 ..executed
             }))
         }
-        Savepoint::Refused(refusal) => failed(refusal),
-        Savepoint::Violated => failed(Refusal::new(
+        None => failed(Refusal::new(
             "invariant",
             "The database refused the write, because it would break an invariant. Nothing was changed.",
         )),
@@ -138,26 +138,6 @@ fn related_actions(ids: Vec<String>) -> Denial {
         related: ids.into(),
         ..Denial::new(Code::RelatedActions, message)
     }
-}
-
-fn digest_of(action: &Action) -> String {
-    let digested = Digested {
-        action_id: &action.id,
-        agent_id: &action.agent_id,
-        kind: &action.kind,
-        kind_version: action.kind_version,
-        params: &action.effective_params,
-        reason: &action.reason,
-    };
-    digested.digest()
-}
-
-/// The decision is about something else than what is stored.
-pub(super) fn digest_mismatch() -> Denial {
-    Denial::new(
-        Code::DigestMismatch,
-        "The decision names another content than the action has. Look at the action again and decide anew.",
-    )
 }
 
 /// Whether the action's agent and kind still stand behind it.

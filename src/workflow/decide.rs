@@ -8,8 +8,9 @@ use super::{
 };
 use crate::{
     audit::{self, Entry, What},
-    db::{Conn, QueryError, QueryResult, Timestamp},
+    db::{Conn, QueryResult, Timestamp, must_be_one},
     error::{Code, Denial, Result, Winner},
+    kinds::canonical::Digested,
     store::{
         actions::{self, Action, Ending, Status},
         agents, new_id, people,
@@ -84,12 +85,29 @@ impl Gate {
     }
 }
 
+/// Refuses a decision that names something else than what is stored. The digest is taken anew from what would run, not from
+/// the column beside it.
+pub(super) fn names(digest: &str, action: &Action) -> Result<(), Denial> {
+    let stored = Digested {
+        action_id: &action.id,
+        agent_id: &action.agent_id,
+        kind: &action.kind,
+        kind_version: action.kind_version,
+        params: &action.effective_params,
+        reason: &action.reason,
+    };
+    if digest == stored.digest() {
+        return Ok(());
+    }
+    Err(Denial::new(
+        Code::DigestMismatch,
+        "The decision names another content than the action has. Look at the action again and decide anew.",
+    ))
+}
+
 /// The guarded update that takes a locked action out of `pending`.
 pub(super) fn end(conn: &mut Conn, action: Action, ending: Ending) -> QueryResult<Action> {
-    if actions::end(conn, &action.id, &ending)? != 1 {
-        // The row is locked and was pending. If this is ever reached, nothing of the transaction may stand.
-        return Err(QueryError::RollbackTransaction);
-    }
+    actions::end(conn, &action.id, &ending).and_then(must_be_one)?;
     Ok(Action {
         status: ending.status,
         decided_at: Some(ending.decided_at),

@@ -2,7 +2,7 @@
 
 use crate::{
     audit::{Actor, Source},
-    db::{Conn, QueryResult, Timestamp},
+    db::{Clock, Conn, QueryResult},
     error::{Code, Denial},
     store::{
         credentials,
@@ -34,17 +34,20 @@ impl Decider {
         Actor::Person(self.person_id.clone())
     }
 
-    /// Holds person and session until the transaction ends, and denies who may not, or no longer.
+    /// Holds person and session until the transaction ends, and denies who may not, or no longer by the time they are held.
     pub(super) fn hold(
         &self,
         conn: &mut Conn,
-        now: Timestamp,
+        clock: &Clock,
         may: impl Fn(Role) -> bool,
     ) -> QueryResult<Result<Person, Denial>> {
         let person = people::hold(conn, &self.person_id)?.filter(|person| person.enabled);
         let signed_in = match &self.means {
-            Means::Session(prefix) => sessions::hold(conn, prefix)?
-                .is_some_and(|session| session.is_live(now) && session.person_id == self.person_id),
+            Means::Session(prefix) => {
+                let session = sessions::hold(conn, prefix)?;
+                let now = clock.now(conn)?;
+                session.is_some_and(|session| session.is_live(now) && session.person_id == self.person_id)
+            }
             Means::Token(prefix) => credentials::hold(conn, prefix)?.is_some_and(|token| {
                 token.revoked_at.is_none() && token.person_id.as_ref() == Some(&self.person_id)
             }),

@@ -52,7 +52,8 @@ pub(super) fn lock_current(
 
 impl Gate {
     /// Ends what is past due and closes the denial counters of past minutes. Returns how many actions it ended: those that
-    /// somebody else was faster with don't count. Writes nothing when there is nothing to do.
+    /// somebody else was faster with don't count. Writes nothing when there is nothing to do. What can't be ended keeps
+    /// nothing else from its end; the last error is answered.
     pub async fn sweep(&self) -> Result<usize> {
         let clock = self.clock.clone();
         let to_do = self.db.read(move |conn| {
@@ -60,10 +61,18 @@ impl Gate {
             Ok((actions::past_due(conn, now, BATCH)?, has_closed_floods(conn, now)?))
         });
         let (due, floods) = to_do.await?;
-        let mut ended = 0;
+        let (mut ended, mut failed) = (0, None);
         for id in due {
             let (gate, event_id, woken) = (self.clone(), new_id(), id.clone());
-            let (action, now) = self.db.write(move |conn| lock_current(&gate, conn, &id, &event_id)).await?;
+            let (action, now) =
+                match self.db.write(move |conn| lock_current(&gate, conn, &id, &event_id)).await {
+                    Ok(expired) => expired,
+                    Err(error) => {
+                        tracing::warn!(%error, action = woken, "it can't be expired now");
+                        failed = Some(error);
+                        continue;
+                    }
+                };
             self.waiters.wake(&woken);
             let own = |action: &Action| action.status == Status::Expired && action.decided_at == Some(now);
             ended += usize::from(action.as_ref().is_some_and(own));
@@ -76,6 +85,6 @@ impl Gate {
             };
             self.db.write(close).await?;
         }
-        Ok(ended)
+        failed.map_or(Ok(ended), Err)
     }
 }

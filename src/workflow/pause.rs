@@ -3,10 +3,10 @@
 use super::{Gate, decider::Decider};
 use crate::{
     audit::{self, Actor, Entry, Source, What},
-    db::{Conn, Latch, QueryResult},
+    db::{Conn, Latch, QueryResult, Timestamp},
     error::{Code, Denial, Result},
     store::{
-        agents, new_id,
+        agents, events, new_id,
         pauses::{self, Pause},
         people::Role,
     },
@@ -58,75 +58,131 @@ pub fn paused(conn: &mut Conn, kind: &str, agent_id: &str) -> QueryResult<Option
 }
 
 impl Gate {
-    /// Pauses or resumes in the name of an owner in the browser. Answers whether anything changed.
-    pub async fn set_pause(&self, owner: &Decider, target: PauseTarget, on: bool) -> Result<bool> {
-        let (gate, owner, event_id) = (self.clone(), owner.clone(), new_id());
-        let changed = self.db.write(move |conn| {
-            let now = gate.clock.now(conn)?;
-            let what = if on { What::Pause } else { What::Resume };
-            let actor = Actor::Person(owner.person_id.clone());
-            if let Err(denial) = owner.hold(conn, now, |role| role == Role::Owner)? {
-                let entry =
-                    Entry::denied(what, actor, &owner.source, denial.code).with("target", target.key());
-                audit::record(conn, &event_id, now, &entry)?;
-                return Ok(Err(denial));
-            }
-            gate.switch(conn, &event_id, &target, on, actor, &owner.source)
-        });
-        Ok(changed.await??)
-    }
-
-    /// Pauses or resumes at the command line.
-    pub async fn set_pause_as_operator(&self, target: PauseTarget, on: bool) -> Result<bool> {
-        let (gate, event_id) = (self.clone(), new_id());
-        let changed = self
-            .db
-            .write(move |conn| gate.switch(conn, &event_id, &target, on, Actor::System, &Source::CLI));
-        Ok(changed.await??)
-    }
-
-    fn switch(
+    /// Pauses or resumes in the name of an owner in the browser; no target stands for one that nothing is called. Answers
+    /// whether anything changed.
+    pub async fn set_pause(
         &self,
-        conn: &mut Conn,
-        event_id: &str,
-        target: &PauseTarget,
+        owner: &Decider,
+        target: impl Into<Option<PauseTarget>>,
         on: bool,
-        actor: Actor,
-        source: &Source,
-    ) -> QueryResult<Result<bool, Denial>> {
-        let known = match target {
-            PauseTarget::Everything => true,
-            PauseTarget::Kind(name) => self.registry.find_kind(name).is_some(),
-            PauseTarget::Agent(id) => agents::find(conn, id)?.is_some(),
-        };
-        if !known {
-            let now = self.clock.now(conn)?;
-            let what = if on { What::Pause } else { What::Resume };
-            audit::record(conn, event_id, now, &Entry::denied(what, actor, source, Code::NotFound))?;
-            return Ok(Err(Denial::new(Code::NotFound, "There is no such kind or agent to pause.")));
-        }
-        Latch::Pauses.take(conn)?;
-        let now = self.clock.now(conn)?;
-        let key = target.key();
-        let changed = if on {
-            let paused_by = match &actor {
-                Actor::Person(id) => Some(id.clone()),
-                _ => None,
+    ) -> Result<bool> {
+        let owner = Some(owner.clone());
+        self.turn(Switch {
+            owner,
+            target: target.into(),
+            on,
+        })
+        .await
+    }
+
+    /// The same at the command line.
+    pub async fn set_pause_as_operator(
+        &self,
+        target: impl Into<Option<PauseTarget>>,
+        on: bool,
+    ) -> Result<bool> {
+        self.turn(Switch {
+            owner: None,
+            target: target.into(),
+            on,
+        })
+        .await
+    }
+
+    async fn turn(&self, switch: Switch) -> Result<bool> {
+        let (gate, event) = (self.clone(), new_id());
+        let (committed, own_event) = (event.clone(), event.clone());
+        let work = move |conn: &mut Conn| {
+            let allowed = switch.allowed(conn, &gate)?;
+            let now = gate.clock.now(conn)?;
+            let (told, entry) = match allowed {
+                Ok(target) => {
+                    let changed = switch.set(conn, &target, now)?;
+                    let outcome = if changed { CHANGED } else { UNCHANGED };
+                    (Ok(changed), switch.entry(outcome).with("target", target.key()))
+                }
+                Err(denial) => {
+                    let entry = switch.denied(&denial);
+                    (Err(denial), entry)
+                }
             };
-            pauses::insert(
-                conn,
-                &Pause {
-                    target: key.clone(),
-                    paused_by,
-                    paused_at: now,
-                },
-            )? == 1
-        } else {
-            pauses::delete(conn, &key)? == 1
+            audit::record(conn, &event, now, &entry).map(|()| told)
         };
-        let what = if on { What::Pause } else { What::Resume };
-        let outcome = if changed { "done" } else { "unchanged" };
-        audit::record(conn, event_id, now, &Entry::new(what, actor, source, outcome).with("target", key))?;
-        Ok(Ok(changed))
+        // Of a denial it is enough to be told to try again.
+        let recall = move |conn: &mut Conn| {
+            let event = events::find(conn, &own_event)?.filter(|event| !event.denied);
+            Ok(event.map(|event| Ok(event.outcome == CHANGED)))
+        };
+        Ok(self.db.write_once(&committed, work, recall).await??)
+    }
+}
+
+/// The outcomes that the log has.
+const CHANGED: &str = "done";
+const UNCHANGED: &str = "unchanged";
+
+/// One turn of the switch.
+struct Switch {
+    /// Who turns it; nobody at the command line.
+    owner: Option<Decider>,
+    target: Option<PauseTarget>,
+    on: bool,
+}
+
+impl Switch {
+    /// The target, held against everybody who acts on what is paused.
+    fn allowed(&self, conn: &mut Conn, gate: &Gate) -> QueryResult<Result<PauseTarget, Denial>> {
+        if let Some(owner) = &self.owner
+            && let Err(denial) = owner.hold(conn, &gate.clock, |role| role == Role::Owner)?
+        {
+            return Ok(Err(denial));
+        }
+        let known = match &self.target {
+            None => false,
+            Some(PauseTarget::Everything) => true,
+            Some(PauseTarget::Kind(name)) => gate.registry.find_kind(name).is_some(),
+            Some(PauseTarget::Agent(id)) => agents::find(conn, id)?.is_some(),
+        };
+        let Some(target) = self.target.clone().filter(|_| known) else {
+            return Ok(Err(Denial::new(Code::NotFound, "There is no such kind or agent to pause.")));
+        };
+        Latch::Pauses.take(conn)?;
+        Ok(Ok(target))
+    }
+
+    /// Answers whether that changed anything.
+    fn set(&self, conn: &mut Conn, target: &PauseTarget, now: Timestamp) -> QueryResult<bool> {
+        let changed = if self.on {
+            let pause = Pause {
+                target: target.key(),
+                paused_by: self.owner.as_ref().map(|owner| owner.person_id.clone()),
+                paused_at: now,
+            };
+            pauses::insert(conn, &pause)?
+        } else {
+            pauses::delete(conn, &target.key())?
+        };
+        Ok(changed == 1)
+    }
+
+    fn entry(&self, outcome: &'static str) -> Entry {
+        let (what, actor, source) = self.turned();
+        Entry::new(what, actor, source, outcome)
+    }
+
+    fn denied(&self, denial: &Denial) -> Entry {
+        let (what, actor, source) = self.turned();
+        let entry = Entry::denied(what, actor, source, denial.code);
+        // A target that nothing is called is somebody's words, which the log doesn't repeat.
+        let known = self.target.iter().filter(|_| denial.code != Code::NotFound);
+        known.fold(entry, |entry, target| entry.with("target", target.key()))
+    }
+
+    fn turned(&self) -> (What, Actor, &Source) {
+        let what = if self.on { What::Pause } else { What::Resume };
+        match &self.owner {
+            Some(owner) => (what, owner.actor(), &owner.source),
+            None => (what, Actor::System, &Source::CLI),
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! A person says no.
 
-use super::{Gate, claim::digest_mismatch, decider::Decider, note};
+use super::{Gate, decide::names, decider::Decider, note};
 use crate::{
     audit::What,
     error::Result,
@@ -27,11 +27,11 @@ impl Gate {
     pub async fn reject(&self, decider: &Decider, id: &str, rejection: Rejection) -> Result<Action> {
         let reason = note::required("reason", &rejection.reason)?;
         self.decide(decider, id, What::Rejection, move |conn, locked| {
-            if let Err(denial) = locked.decider.hold(conn, locked.now, Role::decides)? {
+            if let Err(denial) = locked.decider.hold(conn, &locked.gate.clock, Role::decides)? {
                 return Ok(Err(denial));
             }
-            if rejection.digest != locked.action.digest {
-                return Ok(Err(digest_mismatch()));
+            if let Err(denial) = names(&rejection.digest, locked.action) {
+                return Ok(Err(denial));
             }
             Ok(Ok(locked.ending(Status::Rejected, Some(reason.clone()))))
         })

@@ -21,7 +21,7 @@ use crate::{
         self, Actor, Entry, Source, What,
         floods::{Kind as Repeated, record_unbounded},
     },
-    db::{Conn, QueryResult, Timestamp},
+    db::{Conn, QueryResult, Timestamp, must_be_one},
     error::{Code, Denial, Error, Result},
     failpoint,
     kinds::{
@@ -181,11 +181,10 @@ impl Gate {
         if let Some(denial) = paused(conn, spec.name, &request.agent_id)? {
             return refuse(conn, slot, denial);
         }
-        if let Some(limit) = self.policy.write_limit {
-            let now = self.clock.now(conn)?;
-            if let Err(seconds) = limit.take(conn, &request.agent_id, now)? {
-                return refuse(conn, slot, too_many_writes(seconds));
-            }
+        if let Some(limit) = self.policy.write_limit
+            && let Err(seconds) = limit.take(conn, &request.agent_id, &self.clock)?
+        {
+            return refuse(conn, slot, too_many_writes(seconds));
         }
         let Some(case) = request.kind.open(conn, params, Lock::Yes)? else {
             return refuse(conn, slot, Denial::new(Code::NotFound, "There is no such record."));
@@ -202,7 +201,7 @@ impl Gate {
         actions::insert(conn, &action)?;
         failpoint::reach("action");
         subjects::insert(conn, &action.id, &case.versions())?;
-        slots::point(conn, slot, &action.id, action.attempt)?;
+        slots::point(conn, slot, &action.id, action.attempt).and_then(must_be_one)?;
         Ok(Ok(Asked {
             action,
             disposition: Disposition::New,

@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 
 use crate::{
-    db::{Conn, QueryResult, Timestamp},
+    db::{Clock, Conn, QueryResult, Timestamp},
     store::buckets,
 };
 
@@ -17,13 +17,9 @@ pub struct WriteLimit {
 impl WriteLimit {
     /// Takes a token inside the request's transaction, or answers the seconds until there is one. Holds the agent's bucket
     /// until the transaction ends.
-    pub(super) fn take(
-        self,
-        conn: &mut Conn,
-        agent_id: &str,
-        now: Timestamp,
-    ) -> QueryResult<Result<(), u64>> {
-        let bucket = buckets::lock(conn, agent_id, now)?;
+    pub(super) fn take(self, conn: &mut Conn, agent_id: &str, clock: &Clock) -> QueryResult<Result<(), u64>> {
+        let bucket = buckets::lock(conn, agent_id)?;
+        let now = clock.now(conn)?;
         match self.next(bucket.arrival_at, now) {
             Ok(arrival_at) => buckets::set(conn, agent_id, arrival_at).map(|_| Ok(())),
             Err(seconds) => Ok(Err(seconds)),

@@ -55,5 +55,6 @@ mod retries;
 mod sessions;
 mod support;
 mod trouble;
+mod unwritten;
 mod waiting;
 mod walk;

@@ -17,6 +17,7 @@ mod first_insert;
 mod hang_up;
 mod key_reused;
 mod last_piece;
+mod late_clock;
 mod locked_out;
 mod over_total;
 mod owners;

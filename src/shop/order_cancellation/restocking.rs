@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::{
-    db::{Conn, QueryResult},
+    db::{Conn, QueryResult, must_be_one},
     kinds::{Change, Effect, Lock},
     shop::tables::{
         effects::{self, MovementRow},
@@ -80,7 +80,7 @@ impl Restocking {
         for (product, stock_after) in countable {
             let movement = MovementRow::to(product, stock_after, effect);
             effects::insert_movement(conn, &movement)?;
-            products::move_stock(conn, &product.id, movement.delta)?;
+            products::move_stock(conn, &product.id, movement.delta).and_then(must_be_one)?;
             moved.push(json!({ "sku": product.sku, "delta": movement.delta, "stock": stock_after }));
         }
         Ok(moved)

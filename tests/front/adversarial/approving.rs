@@ -198,3 +198,15 @@ async fn pause(app: &TestApp, target: &PauseTarget, on: bool) {
     let decider = visitor.decider(Source::INTERNAL);
     assert!(app.inner.gate.set_pause(&decider, target.clone(), on).await.unwrap());
 }
+
+backends!(a_pause_of_nothing_is_refused_and_recorded);
+async fn a_pause_of_nothing_is_refused_and_recorded(app: &TestApp) {
+    let owner = app.session(app.person(Role::Owner).await).await;
+    for target in ["", "everything", "kind:bribe", "agent:nobody"] {
+        let page = owner.submit("/pause", &[("target", target)]).await;
+        assert_eq!(page.status, 404, "{target}");
+        let event = app.last_event().await;
+        assert_eq!((&event["event"], &event["outcome"]), (&"pause".into(), &"not_found".into()), "{target}");
+    }
+    assert_eq!(app.rival().count("audit_events", "event = 'pause'"), 4);
+}

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::app::SECRET;
 use crate::support::program::Program;
+use crate::support::rival::Rival;
 use crate::support::{Database, backends};
 
 /// Another process on the same database.
@@ -147,6 +148,8 @@ async fn a_pause_comes_into_force_and_ends(database: &Database) {
     for target in [["--kind", "bribe"], ["--agent", "nobody"]] {
         program.run(&["pause", target[0], target[1]]).sentence();
     }
+    let mut rival = Rival::on(database);
+    assert_eq!(rival.count("audit_events", "event = 'pause' AND denied AND outcome = 'not_found'"), 2);
 }
 
 backends!(the_log_is_exported_in_order);

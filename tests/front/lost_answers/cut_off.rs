@@ -157,3 +157,28 @@ async fn finds(session: &Session, seen: &serde_json::Value, status: &str) {
     let sentence = format!("already {status}: approver@example.com was first");
     assert!(page.html.contains(&sentence), "{} {}", id(seen), page.html);
 }
+
+#[test]
+fn an_owner_whose_pause_was_committed_is_told_so() {
+    run(Backend::Postgres, async |_: &Backend| {
+        on_a_cable(async |app, cable, _| {
+            let owner = app.session(app.person(Role::Owner).await).await;
+            let pauses = |event: &str| {
+                app.rival().count("audit_events", &format!("event = '{event}' AND outcome = 'done'"))
+            };
+            repeat("a pause cut at its commit", Backend::Postgres, ROUNDS, async |round| {
+                for (number, cut) in (1..).zip([Cut::Before, Cut::Behind, Cut::After]) {
+                    let turns = i64::try_from(3 * round + number).unwrap();
+                    for (path, event) in [("/pause", "pause"), ("/resume", "resume")] {
+                        cable.cut_a_commit(cut);
+                        let page = owner.submit(path, &[("target", "all")]).await;
+                        assert_eq!(page.status, StatusCode::SEE_OTHER, "{cut:?} {path}");
+                        assert_eq!(pauses(event), turns, "{cut:?} {path}");
+                    }
+                }
+            })
+            .await;
+        })
+        .await;
+    });
+}

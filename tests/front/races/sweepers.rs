@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::ROUNDS;
 use crate::support::races::{race, repeat};
 use crate::support::shop::{id, refund};
-use crate::support::{TestApp, backends};
+use crate::support::{Backend, TestApp, backends};
 
 backends!(sweepers_of_two_processes_expire_each_action_once);
 
@@ -48,4 +48,35 @@ async fn sweepers_of_two_processes_expire_each_action_once(app: &TestApp) {
     })
     .await;
     other_server.stop().await;
+}
+
+backends!(what_cannot_be_expired_holds_up_nothing_else);
+async fn what_cannot_be_expired_holds_up_nothing_else(app: &TestApp) {
+    let order = app.order("#1001", 50_000).await.name;
+    let stuck = app.ask("request_refund", refund(&order, 1)).await;
+    let other = app.ask("request_refund", refund(&order, 2)).await;
+    let expired = |id: &str| app.rival().count("actions", &format!("id = '{id}' AND status = 'expired'"));
+    app.rival().run(&match app.database.backend {
+        Backend::Sqlite => format!(
+            "CREATE TRIGGER stuck BEFORE INSERT ON audit_events WHEN NEW.action_id = '{stuck}'
+             BEGIN SELECT RAISE(ABORT, 'no more paper'); END"
+        ),
+        Backend::Postgres => format!(
+            "CREATE FUNCTION stuck() RETURNS trigger LANGUAGE plpgsql AS
+             $$ BEGIN RAISE EXCEPTION 'no more paper'; END $$;
+             CREATE TRIGGER stuck BEFORE INSERT ON audit_events FOR EACH ROW
+             WHEN (NEW.action_id = '{stuck}') EXECUTE FUNCTION stuck()"
+        ),
+    });
+
+    app.inner.clock.shift(TimeDelta::minutes(31));
+    assert!(app.inner.gate.sweep().await.is_err());
+    assert_eq!((expired(&stuck), expired(&other)), (0, 1));
+
+    app.rival().run(match app.database.backend {
+        Backend::Sqlite => "DROP TRIGGER stuck",
+        Backend::Postgres => "DROP TRIGGER stuck ON audit_events",
+    });
+    app.inner.gate.sweep().await.unwrap();
+    assert_eq!(expired(&stuck), 1);
 }
