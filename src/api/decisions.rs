@@ -36,7 +36,7 @@ pub struct ApproveBody {
     #[schemars(length(max = 1000))]
     #[schema(max_length = 1000)]
     note: Option<String>,
-    /// The ids of related actions that the person knows of.
+    /// The ids of related actions that the person knows of, as `related` names them.
     #[schemars(length(max = 1000), inner(length(max = 64)))]
     #[schema(max_items = 1000)]
     acknowledge: Option<Vec<String>>,
@@ -81,14 +81,15 @@ pub async fn approve(
     query::none(&request)?;
     let id = path_id(&request)?;
     let body: ApproveBody = body::read(&request, payload, &APPROVE).await?;
-    if body.acknowledge.iter().flatten().any(|id| read_id(id).is_none()) {
-        return Err(Denial::invalid("acknowledge", "acknowledge must be a list of action ids.").into());
-    }
+    let acknowledge: Option<Vec<String>> =
+        body.acknowledge.unwrap_or_default().iter().map(|id| read_id(id)).collect();
+    let acknowledge = acknowledge
+        .ok_or_else(|| Denial::invalid("acknowledge", "acknowledge must be a list of action ids."))?;
     let approval = Approval {
         digest: body.digest,
         subject_versions: body.subject_versions,
         note: body.note,
-        acknowledge: body.acknowledge.unwrap_or_default(),
+        acknowledge,
     };
     let decided = gate.approve(&visitor.decider(source(&request, Door::Rest)), &id, approval).await;
     answer(&gate, &metrics, decided).await

@@ -43,6 +43,9 @@ pub struct Problem {
     /// With `already_decided`: the decision that came first.
     #[serde(skip_serializing_if = "Option::is_none")]
     winner: Option<First>,
+    /// With `related_actions`: the ids to acknowledge.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    related: Vec<String>,
     /// The methods that the address takes, when the request's was none of them.
     #[serde(skip)]
     allow: Option<String>,
@@ -108,6 +111,7 @@ impl From<Denial> for Problem {
             rule: denial.rule,
             retry_after_seconds: denial.retry_after_seconds,
             winner: denial.winner.map(|winner| First::from(*winner)),
+            related: denial.related.into_vec(),
             allow: None,
         }
     }

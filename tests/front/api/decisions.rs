@@ -202,3 +202,23 @@ fn winner(late: &Reply) -> &Value {
     assert_eq!((late.status, late.code()), (StatusCode::CONFLICT, "already_decided"));
     &late.body["winner"]
 }
+
+backends!(equal_requests_are_named_and_acknowledged);
+async fn equal_requests_are_named_and_acknowledged(app: &TestApp) {
+    let order = app.order("#1001", 50_000).await.name;
+    let refund = json!({ "order_id": order, "amount_minor": 100, "currency": "INR", "reason": "Broken" });
+    let twin = app.add_agent("twin", &["orders:read", "orders:write"]).await;
+    let one = app.ask("request_refund", refund.clone()).await;
+    let other = twin.call("request_refund", refund.clone()).await.ok();
+    let approver = app.person(Role::Approver).await;
+    let mut decision = json!({ "digest": approver.action(&one).await["digest"] });
+
+    let path = format!("/actions/{one}/approve");
+    let refused = approver.post(&path, decision.clone()).await;
+    assert_eq!((refused.status.as_u16(), refused.code()), (409, "related_actions"));
+    assert_eq!(refused.body["related"], json!([other["action_id"]]));
+
+    let loud = other["action_id"].as_str().unwrap().to_uppercase();
+    decision["acknowledge"] = json!([loud]);
+    assert_eq!(approver.post(&path, decision).await.ok()["status"], "executed");
+}
