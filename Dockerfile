@@ -32,6 +32,7 @@ USER countersign
 WORKDIR /data
 VOLUME /data
 ENV COUNTERSIGN_LISTEN=0.0.0.0:8080 \
+    COUNTERSIGN_PUBLIC_URL=http://localhost:8080 \
     SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \

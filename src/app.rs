@@ -58,8 +58,9 @@ impl App {
     /// # Errors
     /// `Setup` for a configuration that can't work.
     pub fn build(config: Config) -> Result<Self> {
-        let registry = registry(&config);
-        Self::with_registry(config, registry)
+        let clock = Clock::default();
+        let registry = registry(&config, clock.clone());
+        Self::assemble(config, registry, clock)
     }
 
     /// The application with kinds and read tools of one's own.
@@ -67,6 +68,10 @@ impl App {
     /// # Errors
     /// As [`App::build`].
     pub fn with_registry(config: Config, registry: Registry) -> Result<Self> {
+        Self::assemble(config, registry, Clock::default())
+    }
+
+    fn assemble(config: Config, registry: Registry, clock: Clock) -> Result<Self> {
         let policy = Policy {
             action_ttl: chrono::TimeDelta::from_std(config.action_ttl.duration())
                 .map_err(|_| Error::Setup("COUNTERSIGN_ACTION_TTL is too long.".to_owned()))?,
@@ -74,7 +79,7 @@ impl App {
             write_limit: config.write_rate.write_limit(),
             public_url: config.public_url().origin().ascii_serialization(),
         };
-        let (db, clock, metrics) = (Db::open(&config.database_url)?, Clock::default(), Metrics::default());
+        let (db, metrics) = (Db::open(&config.database_url)?, Metrics::default());
         let secret = config.open_secret()?;
         let gate = Gate {
             db: db.clone(),
@@ -235,12 +240,12 @@ fn method(method: &Method) -> &'static str {
     }
 }
 
-/// Every kind and read tool there is, under these settings.
-pub fn registry(config: &Config) -> Registry {
+/// Every kind and read tool there is, under these settings and by this clock.
+pub fn registry(config: &Config, clock: Clock) -> Registry {
     let limits = shop::Limits {
         max_stock_delta: config.max_stock_delta,
     };
-    shop::register(Registry::default(), limits)
+    shop::register(Registry::default(), limits, clock)
 }
 
 /// The retry windows that the settings put in place of the kinds' own.

@@ -133,6 +133,21 @@ impl Config {
         Self::augment_args(Command::new("countersign").no_binary_name(true))
     }
 
+    /// Refuses to serve at every address of the machine without being told which of them people open.
+    ///
+    /// # Errors
+    /// `Setup`.
+    pub fn check_public_url(&self) -> Result<()> {
+        if self.public_url.is_some() || !self.listen.ip().is_unspecified() {
+            return Ok(());
+        }
+        Err(Error::Setup(format!(
+            "COUNTERSIGN_PUBLIC_URL (--public-url) is missing: COUNTERSIGN_LISTEN is {}, which is no address that anybody \
+             can open; set it to where people and agents reach this server, such as https://gate.example.com.",
+            self.listen
+        )))
+    }
+
     /// Where people and agents reach this server: an origin.
     pub fn public_url(&self) -> url::Url {
         let listen = || format!("http://{}", self.listen).parse().expect("a socket address makes a URL");

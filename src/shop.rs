@@ -19,7 +19,7 @@ pub mod tables;
 #[cfg(test)]
 mod testing;
 
-use crate::kinds::Registry;
+use crate::{db::Clock, kinds::Registry};
 
 /// The settings the shop's rules read.
 #[derive(Debug, Clone, Copy)]
@@ -29,12 +29,12 @@ pub struct Limits {
 }
 
 /// Adds the shop's read tools and kinds, in the order agents see them.
-pub fn register(registry: Registry, limits: Limits) -> Registry {
+pub fn register(registry: Registry, limits: Limits, clock: Clock) -> Registry {
     registry
         .read(get_order::GetOrder)
         .read(search_orders::SearchOrders)
         .read(list_products::ListProducts)
-        .read(check_stock::CheckStock::default())
+        .read(check_stock::CheckStock { clock })
         .kind(order_cancellation::OrderCancellation)
         .kind(refund::Refund)
         .kind(stock_adjustment::StockAdjustment {

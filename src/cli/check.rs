@@ -9,7 +9,7 @@ use crate::{
     app,
     auth::SESSION_HOURS,
     config::Config,
-    db::{Db, Schema},
+    db::{Clock, Db, Schema},
     error::{Error, Result},
     kinds::Kind,
     store::{pauses, people},
@@ -29,7 +29,7 @@ impl Check {
         logging::start(self.config.log);
         let config = &self.config;
         let mut problems = usize::from(!listens(config).await);
-        addresses(config);
+        problems += usize::from(!addresses(config));
         limits(config);
         let secret = config.look_at_secret().map(|secret| secret_place(config, secret.is_some()));
         problems += usize::from(!found("Secret", secret));
@@ -75,8 +75,9 @@ async fn listens(config: &Config) -> bool {
     found("Listens on", listen)
 }
 
-fn addresses(config: &Config) {
-    line("Public URL", config.public_url());
+fn addresses(config: &Config) -> bool {
+    let public = config.check_public_url().map(|()| config.public_url().to_string());
+    let reached = found("Public URL", public);
     let proxies: Vec<_> = config.proxies().iter().map(ToString::to_string).collect();
     line("Trusted proxies", if proxies.is_empty() { "none".to_owned() } else { proxies.join(", ") });
     let readers = if config.metrics_token.is_some() {
@@ -85,6 +86,7 @@ fn addresses(config: &Config) {
         "this machine only"
     };
     line("/metrics is for", readers);
+    reached
 }
 
 /// Whether a Countersign answers there.
@@ -108,7 +110,7 @@ fn limits(config: &Config) {
 
 /// Each kind with how long a repeated request replays the outcome.
 fn windows(config: &Config) -> Vec<(String, Result<String>)> {
-    let registry = app::registry(config);
+    let registry = app::registry(config, Clock::default());
     let windows = match app::retry_windows(config, &registry) {
         Ok(windows) => windows,
         Err(error) => return vec![("Repetitions".to_owned(), Err(error))],

@@ -22,6 +22,7 @@ pub struct Serve {
 impl Serve {
     pub(super) async fn run(self) -> Result<()> {
         logging::start(self.config.log);
+        self.config.check_public_url()?;
         let (listener, listen) = bind(self.config.listen)?;
         let config = Config {
             listen,

@@ -12,9 +12,9 @@ use crate::{
 };
 
 /// The tool.
-#[derive(Default)]
 pub struct CheckStock {
-    clock: Clock,
+    /// Tells when the stock was read.
+    pub clock: Clock,
 }
 
 #[derive(Deserialize, JsonSchema)]

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use countersign::app::{App, registry};
 use countersign::config::Config;
+use countersign::db::Clock;
 use countersign::kinds::{Case, Change, Kind, Lock};
 use countersign::shop::import;
 use countersign::store::people::Role;
@@ -84,7 +85,7 @@ fn see(params: String, case: &dyn Case) -> Look {
 
 #[test]
 fn every_name_is_used_once_and_every_kind_has_its_template() {
-    let registry = registry(&Config::on("sqlite://unused.db").unwrap());
+    let registry = registry(&Config::on("sqlite://unused.db").unwrap(), Clock::default());
     let mut names = BTreeSet::new();
     for kind in registry.kinds() {
         let spec = kind.spec();

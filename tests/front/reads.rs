@@ -107,3 +107,14 @@ async fn products_are_listed_by_sku_and_looked_up_as_stored(app: &TestApp) {
         );
     }
 }
+
+backends!(stock_is_as_of_the_databases_time);
+async fn stock_is_as_of_the_databases_time(app: &TestApp) {
+    app.product("SKU-1", 10).await;
+    let sku = json!({ "sku": "SKU-1" });
+    let before = app.agent.call("check_stock", sku.clone()).await.ok();
+    app.inner.clock.shift(chrono::TimeDelta::days(400));
+    let after = app.agent.call("check_stock", sku).await.ok();
+    let year = |answer: &Value| answer["as_of"].as_str().unwrap()[..4].parse::<i32>().unwrap();
+    assert!(year(&after) > year(&before), "{before} {after}");
+}

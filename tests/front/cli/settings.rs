@@ -86,3 +86,22 @@ fn a_wrong_command_line_gets_help() {
     let version = Program::bare().run(&["--version"]).ok();
     assert_eq!(version.trim_end(), concat!("countersign ", env!("CARGO_PKG_VERSION")));
 }
+
+#[test]
+fn an_address_that_nobody_can_open_needs_a_public_one() {
+    for listen in ["0.0.0.0:0", "[::]:0"] {
+        let program = Program::bare().with("COUNTERSIGN_LISTEN", listen);
+        let sentence = program.run(&["serve"]).sentence();
+        assert!(sentence.starts_with("COUNTERSIGN_PUBLIC_URL (--public-url) is missing"), "{sentence}");
+        assert!(sentence.contains(listen), "{sentence}");
+        assert!(
+            !program.folder.path().join("countersign.db").exists(),
+            "it stops before it makes anything"
+        );
+        let said = program.run(&["check"]);
+        assert_eq!(said.code, Some(1));
+        assert!(said.out.contains("PROBLEM: COUNTERSIGN_PUBLIC_URL (--public-url) is missing"), "{said:?}");
+        let said = program.with("COUNTERSIGN_PUBLIC_URL", "https://gate.example.com").run(&["check"]);
+        assert!(!said.out.contains("PROBLEM"), "{said:?}");
+    }
+}

@@ -176,7 +176,10 @@ async fn without_a_window_a_write_needs_a_key(backend: &Backend) {
 
 #[test]
 fn the_readme_tells_the_windows_of_the_code() {
-    let registry = countersign::app::registry(&countersign::config::Config::on("sqlite://unused").unwrap());
+    let registry = countersign::app::registry(
+        &countersign::config::Config::on("sqlite://unused").unwrap(),
+        countersign::db::Clock::default(),
+    );
     let readme: Vec<_> = include_str!("../../../README.md").split_whitespace().collect();
     let readme = readme.join(" ");
     for kind in registry.kinds() {

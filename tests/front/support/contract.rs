@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use countersign::app::registry;
 use countersign::config::Config;
+use countersign::db::Clock;
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
@@ -92,7 +93,7 @@ fn error() -> Value {
 
 /// An action; of one kind where the tool has only one. A disposition is there where it is required, and nowhere else.
 fn action(kind: Option<&str>, more: &[&str]) -> Value {
-    let registry = registry(&Config::on("sqlite://unused.db").unwrap());
+    let registry = registry(&Config::on("sqlite://unused.db").unwrap(), Clock::default());
     let every = || registry.kinds().map(|kind| kind.spec().name).collect();
     let kinds: Vec<_> = kind.map_or_else(every, |kind| vec![kind]);
     let statuses = ["pending", "executed", "failed", "rejected", "withdrawn", "expired"];
