@@ -44,19 +44,23 @@ pub struct ActionDetail {
     action: ActionView,
     /// The name of the agent that asked.
     agent: String,
-    /// Why, in the agent's own words.
-    reason: String,
-    /// What would be executed.
-    #[schema(value_type = Object)]
-    params: Value,
+    /// Why, in the agent's own words. Left out when `dropped`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    /// What would be executed. Left out when `dropped`.
+    #[schema(value_type = Option<Object>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    params: Option<Value>,
     /// Names exactly what is shown here; a decision repeats it.
     digest: String,
     /// The records concerned and their versions now; an approval that repeats them is refused when one has changed.
     subject_versions: BTreeMap<String, i64>,
     /// Other actions on the same records that are open, or were executed just before.
     related: Vec<Related>,
-    /// What would change, from today's data; of an executed action what did change.
-    preview: Vec<Change>,
+    /// What would change, from today's data; of an executed action what did change. Left out when
+    /// `dropped`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    preview: Option<Vec<Change>>,
 }
 
 /// A page of actions, newest first
@@ -104,16 +108,19 @@ pub(super) fn ok(body: &impl Serialize) -> HttpResponse {
 
 impl From<Detail> for ActionDetail {
     fn from(detail: Detail) -> Self {
+        let kept = detail.view.dropped.is_none();
+        let params = serde_json::from_str(&detail.action.effective_params);
+        let preview = detail.preview.map_or(detail.changes, |preview| preview.changes);
         Self {
             action: detail.view,
             agent: detail.agent,
-            reason: detail.action.reason,
+            reason: kept.then_some(detail.action.reason),
             // Stored by this program, as JSON.
-            params: serde_json::from_str(&detail.action.effective_params).unwrap_or_default(),
+            params: kept.then(|| params.unwrap_or_default()),
             digest: detail.action.digest,
             subject_versions: detail.versions,
             related: detail.related,
-            preview: detail.preview.map_or(detail.changes, |preview| preview.changes),
+            preview: kept.then_some(preview),
         }
     }
 }

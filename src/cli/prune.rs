@@ -9,7 +9,7 @@ use crate::{
     error::{Error, Result},
 };
 
-/// Drop reasons, params and notes of actions that ended long ago; their keys still answer
+/// Drop params, reasons, notes and changes of actions that ended long ago; their keys still answer
 #[derive(Args)]
 pub struct Prune {
     /// How long ago they ended at least: a number with s, m, h or d

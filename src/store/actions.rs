@@ -75,7 +75,7 @@ pub struct Action {
     pub refusal_rule: Option<String>,
     pub refusal_message: Option<String>,
     pub lock_no: i64,
-    /// Set when params, reason, note and result were dropped.
+    /// When params, reason, note and changes were dropped. The result stays: a repeated request is answered with it.
     pub pruned_at: Option<Timestamp>,
 }
 

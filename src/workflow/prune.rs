@@ -13,7 +13,7 @@ use crate::{
 const BATCH: i64 = 500;
 
 impl Gate {
-    /// Drops reason, params, note and preview of actions that ended longer ago than `older_than`. Returns how many.
+    /// Drops params, reason, note and changes of actions that ended longer ago than `older_than`. Returns how many.
     ///
     /// # Errors
     /// `Setup` when that reaches into a retry window, where a repeated request is still answered in full.

@@ -57,6 +57,9 @@ pub struct ActionView {
     pub result: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refusal: Option<RefusalView>,
+    /// Of an old action: since when its params, reason, note and changes are no longer kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dropped: Option<String>,
     /// What to do now.
     pub next: String,
 }
@@ -134,9 +137,15 @@ impl Gate {
             decision,
             result: action.result.as_deref().and_then(|result| serde_json::from_str(result).ok()),
             refusal: refusal.map(|(rule, message)| RefusalView { rule, message }),
+            dropped: action.pruned_at.map(dropped),
             next: next(status, disposition).to_owned(),
         })
     }
+}
+
+/// What is told in place of what was dropped.
+pub fn dropped(at: Timestamp) -> String {
+    format!("Dropped on {}.", at.format("%-d %b %Y"))
 }
 
 /// What an agent should do now, in one sentence or two.

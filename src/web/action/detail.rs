@@ -46,6 +46,8 @@ pub struct Shown {
     /// What to know before deciding.
     pub notes: Vec<String>,
     pub effect: Effect,
+    /// What is shown in place of changes, reason and params that are no longer kept.
+    pub dropped: Option<String>,
     pub reason: String,
     /// What a reader must be told of the reason's characters.
     pub remark: String,
@@ -135,6 +137,7 @@ impl Shown {
             }),
             notes: notes(&detail, paused),
             effect: effect(&detail),
+            dropped: detail.view.dropped.clone(),
             reason: action.reason.clone(),
             remark: text::remark(&action.reason),
             facts: detail.preview.as_ref().map(|preview| preview.facts.clone()),
