@@ -222,3 +222,18 @@ async fn equal_requests_are_named_and_acknowledged(app: &TestApp) {
     decision["acknowledge"] = json!([loud]);
     assert_eq!(approver.post(&path, decision).await.ok()["status"], "executed");
 }
+
+backends!(params_that_were_tampered_with_are_neither_approved_nor_rejected);
+async fn params_that_were_tampered_with_are_neither_approved_nor_rejected(app: &TestApp) {
+    app.order("#1001", 50_000).await;
+    let refund = json!({ "order_id": "#1001", "amount_minor": 100, "currency": "INR", "reason": "Broken" });
+    let action = app.ask("request_refund", refund).await;
+    let approver = app.person(Role::Approver).await;
+    let seen = approver.action(&action).await;
+    app.rival()
+        .run("UPDATE actions SET effective_params = replace(effective_params, '100', '900')");
+    for reply in [approver.approve_as_seen(&seen).await, approver.reject_as_seen(&seen, "No").await] {
+        assert_eq!((reply.status.as_u16(), reply.code()), (409, "digest_mismatch"));
+    }
+    assert_eq!(approver.action(&action).await["status"], "pending");
+}
