@@ -7,6 +7,7 @@ pub mod actions;
 pub mod audit;
 mod body;
 pub mod decisions;
+mod names;
 pub mod openapi;
 mod problem;
 mod query;

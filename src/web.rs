@@ -9,6 +9,7 @@ pub mod agents;
 pub mod asked;
 pub mod assets;
 pub mod audit;
+pub mod choice;
 pub mod history;
 pub mod link;
 pub mod login;
@@ -17,6 +18,7 @@ pub mod queue;
 pub mod refused;
 pub mod shell;
 pub mod site;
+pub mod way;
 pub mod when;
 mod words;
 

@@ -9,7 +9,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::{
     Problem,
-    openapi::StatusName,
+    names::StatusName,
     query::{self, path_id},
 };
 use crate::{

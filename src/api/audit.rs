@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
-use super::{Problem, actions::ok, openapi::CategoryName, query};
+use super::{Problem, actions::ok, names::CategoryName, query};
 use crate::{
     audit::log::{self, Logged, Moment, Wanted},
     workflow::Gate,

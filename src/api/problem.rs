@@ -1,20 +1,25 @@
 //! Problem documents (RFC 9457): the form of everything that goes wrong.
 
+use std::collections::BTreeMap;
+
 use actix_web::{
     HttpRequest, HttpResponse, ResponseError,
     http::{StatusCode, header},
 };
 use serde::Serialize;
-use utoipa::ToSchema;
+use utoipa::{
+    IntoResponses, ToSchema,
+    openapi::{self, ContentBuilder, Ref, RefOr, ResponseBuilder},
+};
 
-use super::openapi::CodeName;
+use super::names::CodeName;
 use crate::{
     error::{Code, Denial, Error, Winner},
     http,
     workflow::view::rfc3339,
 };
 
-pub(super) const MEDIA_TYPE: &str = "application/problem+json";
+const MEDIA_TYPE: &str = "application/problem+json";
 const CHALLENGE: &str = r#"Bearer realm="countersign""#;
 
 /// A problem document (RFC 9457).
@@ -178,6 +183,26 @@ fn title(code: Code) -> &'static str {
         Code::SubjectChanged => "The record has changed",
         Code::RelatedActions => "There are related actions",
         Code::AlreadyDecided => "Already decided",
+    }
+}
+
+impl IntoResponses for Problem {
+    /// Every status that a code can have, and those that the door adds.
+    fn responses() -> BTreeMap<String, RefOr<openapi::Response>> {
+        let mut codes: BTreeMap<u16, Vec<&str>> = BTreeMap::new();
+        for code in Code::ALL {
+            codes.entry(http::status(code)).or_default().push(code.as_str());
+        }
+        codes.insert(http::TOO_LARGE, vec![Code::InvalidParams.as_str()]);
+        codes.insert(http::WRONG_TYPE, vec![Code::InvalidParams.as_str()]);
+        let problem = |codes: Vec<&str>| {
+            let content = ContentBuilder::new().schema(Some(Ref::from_schema_name("Problem"))).build();
+            ResponseBuilder::new().description(codes.join(", ")).content(MEDIA_TYPE, content).build()
+        };
+        codes
+            .into_iter()
+            .map(|(status, codes)| (status.to_string(), RefOr::T(problem(codes))))
+            .collect()
     }
 }
 

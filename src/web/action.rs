@@ -9,12 +9,7 @@ mod story;
 
 use actix_web::web::Path;
 
-use super::{
-    asked::Asked,
-    queue::{Choice, Desk},
-    refused::Refused,
-    site::Site,
-};
+use super::{asked::Asked, choice::Choice, queue::Desk, refused::Refused, site::Site};
 use crate::auth::Visitor;
 
 /// The action's page.

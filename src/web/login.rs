@@ -9,9 +9,11 @@ use actix_web::{
 use askama::Template;
 use askama_web::WebTemplate;
 use serde::Deserialize;
-use url::Url;
 
-use super::refused::{self, Refused};
+use super::{
+    refused::{self, Refused},
+    way::local,
+};
 use crate::{
     audit::Door,
     auth::{
@@ -49,17 +51,6 @@ struct Page {
     next: String,
     email: String,
     refusal: Option<Denial>,
-}
-
-/// The address that leads to sign-in, and from there to `next`.
-pub fn address(next: &str) -> String {
-    match local(next) {
-        "/" => "/login".to_owned(),
-        next => {
-            let query: String = url::form_urlencoded::byte_serialize(next.as_bytes()).collect();
-            format!("/login?next={query}")
-        }
-    }
 }
 
 /// The form. Who is signed in already goes straight on.
@@ -163,45 +154,4 @@ fn visit(request: &HttpRequest) -> Option<String> {
     let visit = request.cookie(VISIT_COOKIE)?.value().to_owned();
     (!visit.is_empty() && visit.len() <= 64 && visit.bytes().all(|byte| byte.is_ascii_alphanumeric()))
         .then_some(visit)
-}
-
-/// `next` if it is a path on this server, else the queue.
-fn local(next: &str) -> &str {
-    let here = Url::parse("http://here.invalid").expect("a URL");
-    let odd = |c: char| c == '\\' || c.is_control() || !c.is_ascii();
-    let is_local = next.starts_with('/')
-        && !next.contains(odd)
-        && next.len() <= 2000
-        && here
-            .join(next)
-            .is_ok_and(|url| url.origin() == here.origin() && url.username().is_empty());
-    if is_local { next } else { "/" }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_paths_on_this_server_are_ways_on() {
-        for good in ["/", "/actions/0199?kind=refund", "/audit?since=7d&denied=1", "/orders/1044"] {
-            assert_eq!(local(good), good);
-        }
-        for bad in [
-            "",
-            "actions",
-            "//evil.example",
-            "///evil.example",
-            "/\\evil.example",
-            "https://evil.example",
-            "javascript:alert(1)",
-            "/\t/evil.example",
-            "/a\r\nSet-Cookie: x=y",
-            "/ä",
-        ] {
-            assert_eq!(local(bad), "/", "{bad:?}");
-        }
-        assert_eq!(address("/orders?q=a&b"), "/login?next=%2Forders%3Fq%3Da%26b");
-        assert_eq!(address("//evil.example"), "/login");
-    }
 }

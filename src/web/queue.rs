@@ -5,7 +5,8 @@ use askama_web::WebTemplate;
 
 use super::{
     action::detail::Shown,
-    asked::{Asked, Question},
+    asked::Asked,
+    choice::Choice,
     link::link,
     refused::Refused,
     shell::{Place, Shell},
@@ -15,30 +16,9 @@ use super::{
 use crate::{
     auth::Visitor,
     error::{Denial, Result},
-    query::Query,
     text::filters,
     workflow::{Gate, Queue, Waiting, Wanted},
 };
-
-/// What of the queue is shown.
-#[derive(Default, Clone)]
-pub struct Choice {
-    /// Only this kind of action.
-    pub kind: Option<String>,
-    /// The last action of the page before.
-    pub after: Option<String>,
-}
-
-impl Question for Choice {
-    const KNOWN: &'static [&'static str] = &["kind", "after"];
-
-    fn read(query: &mut Query) -> Result<Self, Denial> {
-        Ok(Self {
-            kind: query.text("kind"),
-            after: query.id("after")?,
-        })
-    }
-}
 
 /// The queue and one action: the page on which people decide.
 #[derive(Template, WebTemplate)]
@@ -134,27 +114,6 @@ impl Desk {
             shown.refuse(denial, note, acknowledged);
         }
         self
-    }
-}
-
-impl Choice {
-    async fn queue(&self, gate: &Gate) -> Result<Queue> {
-        gate.waiting(self.kind.clone(), self.after.clone()).await
-    }
-
-    /// An address that keeps the choice.
-    pub fn keep(&self, address: &str) -> String {
-        let text = |given: &'_ Option<String>| given.clone().unwrap_or_default();
-        link(address, &[("kind", &text(&self.kind)), ("after", &text(&self.after))])
-    }
-
-    /// The queue itself, from another action on.
-    fn page(&self, after: Option<String>) -> String {
-        let choice = Self {
-            after,
-            ..self.clone()
-        };
-        choice.keep("/")
     }
 }
 

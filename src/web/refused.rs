@@ -6,7 +6,7 @@ use actix_web::{
 };
 use askama::Template;
 
-use super::login;
+use super::way;
 use crate::{
     error::{Code, Denial, Error},
     http,
@@ -73,12 +73,12 @@ pub fn refuse(request: &HttpRequest, denial: Denial) -> HttpResponse {
     if *request.method() == Method::POST || request.headers().contains_key("hx-request") {
         let denial = Denial::new(Code::Unauthenticated, "You are no longer signed in. Nothing was done.");
         let page = Page {
-            sign_in: Some(login::address(&next)),
+            sign_in: Some(way::sign_in(&next)),
             ..Page::of(&denial)
         };
         return page.respond(&denial);
     }
-    HttpResponse::SeeOther().insert_header((header::LOCATION, login::address(&next))).finish()
+    HttpResponse::SeeOther().insert_header((header::LOCATION, way::sign_in(&next))).finish()
 }
 
 /// The answer to a path that is not in the table of routes.
@@ -135,7 +135,7 @@ impl<'a> Page<'a> {
                 }
                 _ => &denial.message,
             },
-            sign_in: (denial.code == Code::Unauthenticated).then(|| login::address("/")),
+            sign_in: (denial.code == Code::Unauthenticated).then(|| way::sign_in("/")),
             list: None,
         }
     }

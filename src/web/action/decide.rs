@@ -15,8 +15,9 @@ use crate::{
     error::{Code, Result},
     store::{actions::Action, read_id},
     web::{
+        choice::Choice,
         login::see_other,
-        queue::{Choice, Desk},
+        queue::Desk,
         refused::{Refused, status},
         site::Site,
     },

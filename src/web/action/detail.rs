@@ -12,7 +12,7 @@ use crate::{
     kinds::Change,
     store::actions::Status,
     text,
-    web::{link, queue::Choice, shell::Shell, when, words},
+    web::{choice::Choice, link, shell::Shell, when, words},
     workflow::{Detail, Related},
 };
 

@@ -2,7 +2,7 @@
 
 use crate::{
     error::{Code, Denial},
-    web::queue::Choice,
+    web::choice::Choice,
     workflow::Detail,
 };
 
