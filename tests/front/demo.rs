@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::support::program::{Program, Served};
-use crate::support::{Agent, runtime};
+use crate::support::{Agent, http, runtime};
 
 /// A running demo and its `demo.json`.
 struct Demo {
@@ -24,6 +24,7 @@ impl Demo {
     fn start(program: &Program) -> Self {
         let served = program.serve(&["demo", "--listen", "127.0.0.1:0", "--data-dir", "shop"]);
         let sheet = serde_json::from_str(&fs::read_to_string(path(program)).unwrap()).unwrap();
+        http::choose_cryptography();
         let http = reqwest::Client::builder().pool_max_idle_per_host(0).build().unwrap();
         Self { served, sheet, http }
     }

@@ -1,7 +1,7 @@
 //! How a test is run: once on each backend.
 
 use super::races::SEVERAL_PROCESSES;
-use super::{Backend, Browser, TestApp, browser};
+use super::{Backend, Browser, TestApp, browser, http};
 
 /// Makes two tests of each function named, `name::sqlite` and `name::postgres`. The function is async and takes
 /// a reference to what it runs on, some [`Fixture`].
@@ -97,7 +97,6 @@ pub fn run_on_several_processes(backend: Backend, test: impl AsyncFnOnce(&TestAp
 
 /// A runtime for a test, with threads of its own.
 pub fn runtime() -> tokio::runtime::Runtime {
-    // What `main` does first. A second test in this process finds it done.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    http::choose_cryptography();
     tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap()
 }
