@@ -1,5 +1,6 @@
 //! What keeps a retry, a second agent and a second process from doing a thing twice.
 
+mod same_write;
 mod versions;
 mod windows;
 
