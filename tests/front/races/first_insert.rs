@@ -1,25 +1,20 @@
 //! The same key from two processes, for the first time: one action; the loser joins it.
 
-use std::time::{Duration, Instant};
-
 use serde_json::Value;
 
 use super::{CONTENDERS, ROUNDS};
-use crate::support::app::Server;
 use crate::support::held::GatedApp;
 use crate::support::races::{race, repeat};
+use crate::support::rival::until_writing;
 use crate::support::shop::{id, refund};
-use crate::support::{Agent, TestApp, backends, races};
+use crate::support::{TestApp, backends, races};
 
 races!(one_request_through_two_servers);
 backends!(the_second_server_waits_for_the_first);
 
 async fn one_request_through_two_servers(app: &TestApp) {
     let other_server = app.another_server();
-    let there = Agent {
-        endpoint: format!("{}/mcp", other_server.url),
-        ..app.agent.clone()
-    };
+    let there = app.agent.at(&other_server);
     let processes = [app.agent.processes(CONTENDERS / 2), there.processes(CONTENDERS / 2)].concat();
     let books = app.books();
     repeat("first insert, two servers", app.database.backend, ROUNDS, async |round| {
@@ -45,10 +40,7 @@ async fn one_request_through_two_servers(app: &TestApp) {
 
 async fn the_second_server_waits_for_the_first(GatedApp { app, gate }: &GatedApp) {
     let other_server = app.another_server();
-    let there = Agent {
-        endpoint: format!("{}/mcp", other_server.url),
-        ..app.agent.clone()
-    };
+    let there = app.agent.at(&other_server);
     let books = app.books();
     repeat("first insert, one before the other", app.database.backend, ROUNDS, async |round| {
         let order = app.order(&format!("#{round}"), 50_000).await.name;
@@ -58,7 +50,8 @@ async fn the_second_server_waits_for_the_first(GatedApp { app, gate }: &GatedApp
         let first = tokio::spawn(app.agent.calling("request_refund", &arguments));
         gate.until_reached().await;
         let second = tokio::spawn(there.calling("request_refund", &arguments));
-        until_writing(&other_server).await;
+        until_writing(&other_server.app.db).await;
+        app.until_waiting_at("INSERT INTO slots").await;
         gate.open();
 
         let (first, second) = (first.await.unwrap().ok(), second.await.unwrap().ok());
@@ -69,13 +62,4 @@ async fn the_second_server_waits_for_the_first(GatedApp { app, gate }: &GatedApp
     .await;
     drop(there);
     other_server.stop().await;
-}
-
-/// Waits until a write of the server is under way.
-async fn until_writing(server: &Server) {
-    let patience = Instant::now() + Duration::from_secs(10);
-    while server.app.db.writes_under_way() == 0 {
-        assert!(Instant::now() < patience, "the call does not arrive");
-        tokio::task::yield_now().await;
-    }
 }

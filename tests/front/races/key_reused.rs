@@ -7,7 +7,7 @@ use crate::support::shop::{id, refund, with_key};
 use crate::support::{TestApp, backends, races};
 
 races!(sixteen_writes_under_one_key);
-backends!(another_write_while_the_first_is_in_flight);
+backends!(another_write_while_the_first_is_in_flight, the_first_is_refused_while_the_second_waits);
 
 async fn sixteen_writes_under_one_key(app: &TestApp) {
     let processes = app.agent.processes(CONTENDERS);
@@ -52,6 +52,44 @@ async fn another_write_while_the_first_is_in_flight(GatedApp { app, gate }: &Gat
             app.rival().texts("SELECT action_id AS t FROM slots ORDER BY action_id DESC LIMIT 1"),
             [id(&stored)]
         );
+        books.balance();
+    })
+    .await;
+}
+
+/// The first takes the slot, and gives it back unused: then the second is the first.
+async fn the_first_is_refused_while_the_second_waits(GatedApp { app, gate }: &GatedApp) {
+    let books = app.books();
+    repeat("one key, the first is refused", app.database.backend, ROUNDS, async |round| {
+        let order = app.order(&format!("#{round}"), 50_000).await.name;
+        let is_same = round % 2 == 0;
+        let [one, other] = [60_000, if is_same { 60_000 } else { 200 }]
+            .map(|amount| with_key(refund(&order, amount), format!("ticket {round}")));
+
+        let refused = || app.rival().count("audit_events", "denied AND outcome = 'rule_refused'");
+        let before = refused();
+        gate.shut();
+        let first = tokio::spawn(app.agent.calling("request_refund", &one));
+        gate.until_reached().await;
+        let second = tokio::spawn(app.agent.calling("request_refund", &other));
+        app.until_blocked(1, 1).await;
+        app.until_waiting_at("INSERT INTO slots").await;
+        gate.open();
+
+        let (first, second) = (first.await.unwrap(), second.await.unwrap());
+        assert_eq!(first.body["error"]["rule"], "exceeds_refundable", "{first:?}");
+        let slots = || app.rival().count("slots", &format!("key = 'e:ticket {round}'"));
+        if is_same {
+            assert_eq!(second.body["error"]["rule"], "exceeds_refundable", "{second:?}");
+            assert_eq!(slots(), 0, "a refused request consumes no key");
+            app.rival().run(&format!("UPDATE orders SET total_minor = 60000 WHERE name = '{order}'"));
+            assert_eq!(app.agent.call("request_refund", one).await.ok()["disposition"], "new");
+        } else {
+            assert_eq!(second.ok()["disposition"], "new");
+            assert_eq!(app.agent.call("request_refund", one).await.code(), "idempotency_key_reused");
+        }
+        assert_eq!(slots(), 1);
+        assert_eq!(refused() - before, if is_same { 2 } else { 1 }, "each refusal has its event");
         books.balance();
     })
     .await;

@@ -2,9 +2,11 @@
 
 use countersign::store::people::Role;
 use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use serde_json::Value;
 
 use super::{CONTENDERS, ROUNDS};
+use crate::support::held::GatedApp;
 use crate::support::person::Reply;
 use crate::support::races::{race, repeat};
 use crate::support::settings::figure;
@@ -15,7 +17,9 @@ races!(approvals_while_the_agent_is_revoked);
 backends!(
     a_revoked_agents_request_fails,
     a_request_beyond_the_scopes_fails,
-    an_approval_waits_for_a_revocation_under_way
+    an_approval_waits_for_a_revocation_under_way,
+    a_revocation_waits_for_the_approval_under_way,
+    a_revocation_waits_for_the_request_under_way
 );
 
 async fn a_revoked_agents_request_fails(app: &TestApp) {
@@ -51,6 +55,64 @@ async fn an_approval_waits_for_a_revocation_under_way(app: &TestApp) {
         books.balance();
     })
     .await;
+}
+
+async fn a_revocation_waits_for_the_approval_under_way(GatedApp { app, gate }: &GatedApp) {
+    let person = app.person(Role::Approver).await;
+    let books = app.books();
+    repeat("approve, then revoke or narrow", app.database.backend, ROUNDS, async |round| {
+        let name = format!("{round}");
+        let (_, seen) = asked(app, person, &name).await;
+
+        gate.shut();
+        let approval = tokio::spawn(person.approving(&seen));
+        gate.until_reached().await;
+        let ending = tokio::spawn(ending(app, &name, round));
+        app.until_blocked(1, 1).await;
+        gate.open();
+
+        assert_eq!(approval.await.unwrap().ok()["status"], "executed");
+        ending.await.unwrap();
+        let last = app.rival().texts("SELECT category AS t FROM audit_events ORDER BY seq DESC LIMIT 2");
+        assert_eq!(last, ["accounts", "decisions"], "it happened after the approval");
+        books.balance();
+    })
+    .await;
+}
+
+async fn a_revocation_waits_for_the_request_under_way(GatedApp { app, gate }: &GatedApp) {
+    let person = app.person(Role::Approver).await;
+    repeat("request, then revoke or narrow", app.database.backend, ROUNDS, async |round| {
+        let name = format!("{round}");
+        let order = app.order(&format!("#{name}"), 50_000).await.name;
+        let agent = app.add_agent(&name, &["orders:write"]).await;
+
+        gate.shut();
+        let request = tokio::spawn(agent.calling("request_refund", &refund(&order, 100)));
+        gate.until_reached().await;
+        let ending = tokio::spawn(ending(app, &name, round));
+        app.until_blocked(1, 1).await;
+        gate.open();
+
+        let asked = request.await.unwrap().ok();
+        ending.await.unwrap();
+        let rule = if round % 2 == 0 { "agent_revoked" } else { "scope_missing" };
+        fails(person.approve(id(&asked)).await, rule);
+    })
+    .await;
+}
+
+/// The agent is revoked, or loses the scope, every other time.
+fn ending(app: &TestApp, name: &str, round: usize) -> BoxFuture<'static, ()> {
+    let (auth, name, known) = (app.inner.auth.clone(), name.to_owned(), app.inner.gate.registry.scopes());
+    async move {
+        if round.is_multiple_of(2) {
+            auth.revoke(&name).await.unwrap();
+        } else {
+            auth.set_scopes(&name, &[], &known).await.unwrap();
+        }
+    }
+    .boxed()
 }
 
 async fn approvals_while_the_agent_is_revoked(app: &TestApp) {
@@ -91,7 +153,7 @@ async fn approvals_while_the_agent_is_revoked(app: &TestApp) {
 /// A new agent of that name, and a refund that it asked for on the order `#NAME`, as an approver sees it.
 async fn asked(app: &TestApp, person: &Person, name: &str) -> (Agent, Value) {
     let order = app.order(&format!("#{name}"), 50_000).await.name;
-    let agent = app.add_agent(name, &["orders:read", "orders:write"]).await;
+    let agent = app.add_agent(name, &["orders:write"]).await;
     let asked = agent.call("request_refund", refund(&order, 100)).await.ok();
     (agent, person.action(id(&asked)).await)
 }

@@ -7,6 +7,7 @@ use futures_util::future::BoxFuture;
 use reqwest::{RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 
+use super::app::Server;
 use super::elsewhere::{Elsewhere, Stdio};
 use super::http;
 
@@ -49,6 +50,15 @@ impl Agent {
             process
         };
         (0..count).map(process).collect()
+    }
+
+    /// The agent at another server, with connections of its own.
+    pub fn at(&self, server: &Server) -> Self {
+        Self {
+            endpoint: format!("{}/mcp", server.url),
+            http: http::client(),
+            ..self.clone()
+        }
     }
 
     /// A call that is still to be made: a contender of a race.

@@ -1,4 +1,4 @@
-//! A refund that can be stopped between its reads and its writes, to let somebody else in.
+//! Kinds that can be stopped between their reads and their writes, to let somebody else in.
 
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
@@ -6,7 +6,9 @@ use std::time::Duration;
 use countersign::db::{Conn, QueryResult};
 use countersign::error::Denial;
 use countersign::kinds::{ActionKind, Effect, Lock, Preview, Refusal, Registry, Wording};
+use countersign::shop::order_cancellation::OrderCancellation;
 use countersign::shop::refund::Refund;
+use countersign::shop::stock_adjustment::StockAdjustment;
 use countersign::store::subjects::Versions;
 use serde_json::Value;
 
@@ -63,7 +65,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Shorter than anybody waits for a lock.
 const STOP: Duration = Duration::from_secs(4);
 
-/// An application whose refunds pass a gate once their rows are locked and read.
+/// An application whose kinds pass a gate once their rows are locked and read.
 pub struct GatedApp {
     pub app: TestApp,
     pub gate: Gate,
@@ -72,7 +74,11 @@ pub struct GatedApp {
 impl Fixture for GatedApp {
     async fn set_up(backend: Backend) -> Self {
         let gate = Gate::default();
-        let registry = Registry::default().kind(HeldRefund(gate.clone()));
+        let stock = StockAdjustment { max_delta: 1_000 };
+        let registry = Registry::default()
+            .kind(Held(Refund, gate.clone()))
+            .kind(Held(OrderCancellation, gate.clone()))
+            .kind(Held(stock, gate.clone()));
         let app = TestApp::with_registry(backend, registry).await;
         Self { app, gate }
     }
@@ -82,52 +88,53 @@ impl Fixture for GatedApp {
     }
 }
 
+/// A kind, and the gate that it passes.
 #[derive(Clone)]
-struct HeldRefund(Gate);
+struct Held<K>(K, Gate);
 
-impl ActionKind for HeldRefund {
-    const NAME: &'static str = Refund::NAME;
-    const VERSION: i32 = Refund::VERSION;
-    const SCOPE: &'static str = Refund::SCOPE;
-    const TITLE: &'static str = Refund::TITLE;
-    const DESCRIPTION: &'static str = Refund::DESCRIPTION;
-    const RETRY_WINDOW: Duration = Refund::RETRY_WINDOW;
-    const DESTRUCTIVE: bool = Refund::DESTRUCTIVE;
+impl<K: ActionKind> ActionKind for Held<K> {
+    const NAME: &'static str = K::NAME;
+    const VERSION: i32 = K::VERSION;
+    const SCOPE: &'static str = K::SCOPE;
+    const TITLE: &'static str = K::TITLE;
+    const DESCRIPTION: &'static str = K::DESCRIPTION;
+    const RETRY_WINDOW: Duration = K::RETRY_WINDOW;
+    const DESTRUCTIVE: bool = K::DESTRUCTIVE;
 
-    type Arguments = <Refund as ActionKind>::Arguments;
-    type Params = <Refund as ActionKind>::Params;
-    type Record = <Refund as ActionKind>::Record;
+    type Arguments = K::Arguments;
+    type Params = K::Params;
+    type Record = K::Record;
 
     fn resolve(
         &self,
         conn: &mut Conn,
         arguments: Self::Arguments,
     ) -> QueryResult<Result<Self::Params, Denial>> {
-        Refund.resolve(conn, arguments)
+        self.0.resolve(conn, arguments)
     }
 
     fn load(&self, conn: &mut Conn, params: &Self::Params, lock: Lock) -> QueryResult<Option<Self::Record>> {
-        let record = Refund.load(conn, params, lock)?;
+        let record = self.0.load(conn, params, lock)?;
         if lock == Lock::Yes {
-            self.0.pass();
+            self.1.pass();
         }
         Ok(record)
     }
 
     fn versions(&self, record: &Self::Record) -> Versions {
-        Refund.versions(record)
+        self.0.versions(record)
     }
 
     fn check(&self, params: &Self::Params, record: &Self::Record) -> Result<(), Refusal> {
-        Refund.check(params, record)
+        self.0.check(params, record)
     }
 
     fn wording(&self, params: &Self::Params, record: &Self::Record) -> Wording {
-        Refund.wording(params, record)
+        self.0.wording(params, record)
     }
 
     fn preview(&self, params: &Self::Params, record: &Self::Record) -> Preview {
-        Refund.preview(params, record)
+        self.0.preview(params, record)
     }
 
     fn apply(
@@ -137,6 +144,6 @@ impl ActionKind for HeldRefund {
         params: &Self::Params,
         record: &Self::Record,
     ) -> QueryResult<Value> {
-        Refund.apply(conn, effect, params, record)
+        self.0.apply(conn, effect, params, record)
     }
 }

@@ -9,7 +9,7 @@ use diesel::{
     Connection, PgConnection, QueryResult, QueryableByName, RunQueryDsl, SqliteConnection, sql_query,
 };
 
-use countersign::db::Conn;
+use countersign::db::{Conn, Db};
 use futures_util::future::BoxFuture;
 
 use super::{Backend, Database, TestApp};
@@ -117,6 +117,17 @@ impl Rival {
              UNION ALL SELECT 'refund ' || id FROM refunds
              UNION ALL SELECT 'cancellation ' || action_id FROM order_cancellations
              UNION ALL SELECT 'movement ' || action_id FROM stock_movements
+             UNION ALL SELECT 'subject ' || action_id || ' ' || subject || ' ' || version FROM action_subjects
+             UNION ALL SELECT 'agent ' || id || ' ' || scopes || ' ' || lock_no || CASE WHEN revoked_at IS NULL
+             THEN '' ELSE ' revoked' END FROM agents
+             UNION ALL SELECT 'person ' || id || ' ' || role || ' ' || password_hash || ' ' || lock_no
+             || CASE WHEN enabled THEN '' ELSE ' disabled' END FROM people
+             UNION ALL SELECT 'credential ' || prefix || CASE WHEN revoked_at IS NULL THEN '' ELSE ' revoked' END
+             FROM credentials
+             UNION ALL SELECT 'session ' || prefix || CASE WHEN ended_at IS NULL THEN '' ELSE ' ended' END FROM sessions
+             UNION ALL SELECT 'pause ' || target FROM pauses
+             UNION ALL SELECT 'bucket ' || agent_id || ' ' || CAST(arrival_at AS TEXT) FROM write_buckets
+             UNION ALL SELECT 'denials ' || event || ' ' || actor_id || ' ' || code || ' ' || denials FROM floods
              UNION ALL SELECT 'event ' || id FROM audit_events ORDER BY 1",
         )
     }
@@ -195,6 +206,22 @@ impl TestApp {
         }
     }
 
+    /// Waits until a transaction on Postgres waits for a lock with a statement that begins so. SQLite has no server that could
+    /// tell.
+    pub async fn until_waiting_at(&self, statement: &str) {
+        if self.database.backend == Backend::Sqlite {
+            return;
+        }
+        let waiting = format!(
+            "datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '{statement}%'"
+        );
+        let (patience, mut watcher) = (Instant::now() + Duration::from_secs(10), self.rival());
+        while watcher.count("pg_stat_activity", &waiting) == 0 {
+            assert!(Instant::now() < patience, "nobody waits at {statement}");
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+
     /// Waits until the served application writes nothing.
     pub async fn until_quiet(&self) {
         let patience = Instant::now() + Duration::from_secs(10);
@@ -235,6 +262,15 @@ impl TestApp {
         self.until_blocked(0, 1).await;
         rival.run("COMMIT");
         waiting.await.unwrap_or_else(|error| resume_unwind(error.into_panic()))
+    }
+}
+
+/// Waits until a write on the database is under way.
+pub async fn until_writing(db: &Db) {
+    let patience = Instant::now() + Duration::from_secs(10);
+    while db.writes_under_way() == 0 {
+        assert!(Instant::now() < patience, "nothing is written");
+        tokio::time::sleep(Duration::from_millis(1)).await;
     }
 }
 
