@@ -7,18 +7,25 @@ use countersign::store::people::Role;
 use serde_json::Value;
 
 use super::ROUNDS;
+use crate::support::app::Server;
 use crate::support::races::{race, repeat};
 use crate::support::rival::Rival;
 use crate::support::shop::{refund, with_key};
-use crate::support::{Backend, TestApp, backends};
+use crate::support::{Agent, Backend, Person, TestApp, backends};
 
-/// More than the pool has connections: some wait for one in vain.
+/// At one server: more than its pool has connections, so that some wait for one in vain, and then for the lock.
 const CALLERS: usize = 20;
+/// At each other server.
+const FEW_CALLERS: usize = 4;
+/// A wait takes ten seconds, five for a connection and five for the lock, however many wait. So many servers are kept out by
+/// one lock, each with an order and with callers of its own: a round at each of them.
+const SERVERS: usize = 20;
 
 backends!(whoever_is_locked_out_may_ask_again);
 
 async fn whoever_is_locked_out_may_ask_again(app: &TestApp) {
-    lock_out(app, "begin", |rival| {
+    let others: Vec<_> = (1..SERVERS).map(|_| app.another_server()).collect();
+    lock_out(app, &others, "begin", |rival| {
         rival.begin("UPDATE actions SET lock_no = lock_no");
         rival.run(
             "INSERT INTO slots SELECT principal_id, 'e:new ' || substr(key, 7), fingerprint, NULL, 0, 0
@@ -27,39 +34,49 @@ async fn whoever_is_locked_out_may_ask_again(app: &TestApp) {
     })
     .await;
     if app.database.backend == Backend::Postgres {
-        lock_out(app, "middle", |rival| rival.begin("UPDATE orders SET version = version")).await;
+        let middle = |rival: &mut Rival| rival.begin("UPDATE orders SET version = version");
+        lock_out(app, &others, "middle", middle).await;
         app.rival().block_commits();
-        lock_out(app, "commit", |rival| rival.begin("UPDATE turnstile SET one = one")).await;
+        let commit = |rival: &mut Rival| rival.begin("UPDATE turnstile SET one = one");
+        lock_out(app, &others, "commit", commit).await;
+    }
+    for server in others {
+        server.stop().await;
     }
 }
 
-/// Ten requests and ten approvals, and a click, that `lock` keeps out, and once more without it. A round is five seconds of waiting, so
-/// each call that is kept out counts as one.
-async fn lock_out(app: &TestApp, place: &str, lock: impl Fn(&mut Rival)) {
+/// Requests and approvals at every server, and a click, that `lock` keeps out, and once more without it.
+async fn lock_out(app: &TestApp, others: &[Server], place: &str, lock: impl Fn(&mut Rival)) {
     let person = app.person(Role::Approver).await;
-    let (windows, processes) = (person.windows(CALLERS / 2), app.agent.processes(CALLERS / 2));
+    let mut callers: Vec<_> = others
+        .iter()
+        .map(|server| Callers::new(&person.at(server), &app.agent.at(server), FEW_CALLERS))
+        .collect();
+    callers.push(Callers::new(person, &app.agent, CALLERS));
     let session = app.session(person).await;
     let books = app.books();
-    let name = format!("locked out at {place}, {CALLERS} calls a round");
-    repeat(&name, app.database.backend, ROUNDS / CALLERS, async |round| {
-        let order = app.order(&format!("#{place}{round}"), 50_000).await.name;
-        let mut seen = Vec::new();
-        for number in 0..windows.len() {
-            let arguments = with_key(refund(&order, 100 + number), format!("old {order}.{number}"));
-            let action = app.ask("request_refund", arguments).await;
-            seen.push(person.action_alone(&action).await);
+    let name = format!("locked out at {place}, at {SERVERS} servers a round");
+    repeat(&name, app.database.backend, ROUNDS / SERVERS, async |round| {
+        let (mut approvals, mut requests) = (Vec::new(), Vec::new());
+        for (server, callers) in callers.iter().enumerate() {
+            let order = app.order(&format!("#{place}{round}.{server}"), 50_000).await.name;
+            for (number, (window, process)) in callers.windows.iter().zip(&callers.processes).enumerate() {
+                let arguments =
+                    |when| with_key(refund(&order, 100 + number), format!("{when} {order}.{number}"));
+                let action = app.ask("request_refund", arguments("old")).await;
+                approvals.push((window, person.action_alone(&action).await));
+                requests.push((process, arguments("new")));
+            }
         }
-        let arguments =
-            |number: usize| with_key(refund(&order, 100 + number), format!("new {order}.{number}"));
-        let call = |number: usize| processes[number].calling("request_refund", &arguments(number));
+        let approving = || approvals.iter().map(|(window, seen)| window.approving(seen));
+        let calling = || requests.iter().map(|(process, new)| process.calling("request_refund", new));
         let before = app.rival().everything();
 
         let mut rival = app.rival();
         lock(&mut rival);
-        let click = session.approving(&seen[0]);
-        let calls = race((0..processes.len()).map(call));
-        let approvals = race(windows.iter().zip(&seen).map(|(window, seen)| window.approving(seen)));
-        let (answers, replies, page) = tokio::join!(calls, approvals, click);
+        let (_, clicked) = &approvals[approvals.len() - 1];
+        let click = session.approving(clicked);
+        let (answers, replies, page) = tokio::join!(race(calling()), race(approving()), click);
         rival.run("ROLLBACK");
 
         for answer in answers {
@@ -74,13 +91,30 @@ async fn lock_out(app: &TestApp, place: &str, lock: impl Fn(&mut Rival)) {
         keeps_quiet(&page.html);
         assert_eq!(app.rival().everything(), before);
 
-        for (number, window) in windows.iter().enumerate() {
-            assert_eq!(window.approve_as_seen(&seen[number]).await.ok()["status"], "executed");
-            assert_eq!(call(number).await.ok()["disposition"], "new");
+        for reply in race(approving()).await {
+            assert_eq!(reply.ok()["status"], "executed");
+        }
+        for answer in race(calling()).await {
+            assert_eq!(answer.ok()["disposition"], "new");
         }
         books.balance();
     })
     .await;
+}
+
+/// As many windows of a person as processes of an agent, at one server.
+struct Callers {
+    windows: Vec<Person>,
+    processes: Vec<Agent>,
+}
+
+impl Callers {
+    fn new(person: &Person, agent: &Agent, count: usize) -> Self {
+        Self {
+            windows: person.windows(count / 2),
+            processes: agent.processes(count / 2),
+        }
+    }
 }
 
 #[track_caller]

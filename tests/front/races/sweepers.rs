@@ -1,43 +1,35 @@
 //! Two sweepers: each row is acted on once.
 
 use chrono::TimeDelta;
-use serde_json::Value;
+use countersign::app::App;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 
 use super::ROUNDS;
 use crate::support::races::{race, repeat};
-use crate::support::shop::{id, refund};
+use crate::support::rival::until_writing;
+use crate::support::shop::refund;
 use crate::support::{Backend, TestApp, backends};
 
-backends!(sweepers_of_two_processes_expire_each_action_once);
+backends!(sweepers_of_two_processes_expire_each_action_once, a_sweeper_waits_for_another);
 
 const OVERDUE: usize = 6;
 
 async fn sweepers_of_two_processes_expire_each_action_once(app: &TestApp) {
-    let other_server = app.another_server();
-    let too_long = TimeDelta::minutes(31);
+    let processes = ahead(app);
     let books = app.books();
     repeat("two processes' sweepers", app.database.backend, ROUNDS, async |round| {
         let order = app.order(&format!("#{round}"), 50_000).await.name;
-        let mut actions: Vec<Value> = Vec::new();
+        let mut actions = Vec::new();
         for number in 0..OVERDUE {
-            let asked = app.agent.call("request_refund", refund(&order, 100 + number)).await;
-            actions.push(asked.ok());
-        }
-        for clock in [&app.inner.clock, &other_server.app.clock] {
-            clock.shift(too_long);
+            actions.push(app.ask("request_refund", refund(&order, 100 + number)).await);
         }
 
-        let gates = [&app.inner.gate, &other_server.app.gate];
-        let sweepers = (0..8).map(|number| {
-            let gate = gates[number % 2].clone();
-            async move { gate.sweep().await.unwrap() }
-        });
+        let sweepers = (0..8).map(|number| sweeping(&processes[number % 2]));
         let ended: usize = race(sweepers).await.into_iter().sum();
 
-        // The servers' own sweepers may have been there as well.
-        assert!(ended <= OVERDUE, "{ended} rows were acted on of {OVERDUE}");
-        for action in &actions {
-            let id = id(action);
+        assert_eq!(ended, OVERDUE);
+        for id in &actions {
             assert_eq!(app.rival().count("actions", &format!("id = '{id}' AND status = 'expired'")), 1);
             assert_eq!(
                 app.rival().count("audit_events", &format!("action_id = '{id}' AND event = 'expiry'")),
@@ -47,7 +39,57 @@ async fn sweepers_of_two_processes_expire_each_action_once(app: &TestApp) {
         books.balance();
     })
     .await;
-    other_server.stop().await;
+}
+
+/// Both have found the same action. On Postgres the first is stopped at its commit, with the second behind it.
+async fn a_sweeper_waits_for_another(app: &TestApp) {
+    let [one, other] = ahead(app);
+    let books = app.books();
+    let is_postgres = app.database.backend == Backend::Postgres;
+    let lock = if is_postgres {
+        "UPDATE turnstile SET one = one"
+    } else {
+        "UPDATE orders SET version = version"
+    };
+    if is_postgres {
+        app.rival().block_commits();
+    }
+    repeat("one sweeper behind another", app.database.backend, ROUNDS, async |round| {
+        let order = app.order(&format!("#{round}"), 50_000).await.name;
+        app.ask("request_refund", refund(&order, 100)).await;
+
+        let mut rival = app.rival();
+        rival.begin(lock);
+        let mut ended = Vec::new();
+        for (count, process) in (1..).zip([&one, &other]) {
+            ended.push(tokio::spawn(sweeping(process)));
+            until_writing(&process.db).await;
+            if is_postgres {
+                app.until_waiting(count).await;
+            }
+        }
+        rival.run("ROLLBACK");
+
+        let ended = [ended.remove(0).await.unwrap(), ended.remove(0).await.unwrap()];
+        // SQLite's lock is no queue.
+        assert!(ended == [1, 0] || !is_postgres && ended == [0, 1], "{ended:?}");
+        books.balance();
+    })
+    .await;
+}
+
+/// Two processes in which what was asked for just now is past due. The served application has another time, and nothing to sweep.
+fn ahead(app: &TestApp) -> [App; 2] {
+    [app.unserved(), app.unserved()].map(|process| {
+        process.clock.shift(TimeDelta::minutes(31));
+        process
+    })
+}
+
+/// A sweep that is still to be made. Answers how many actions it ended.
+fn sweeping(process: &App) -> BoxFuture<'static, usize> {
+    let gate = process.gate.clone();
+    async move { gate.sweep().await.unwrap() }.boxed()
 }
 
 backends!(what_cannot_be_expired_holds_up_nothing_else);

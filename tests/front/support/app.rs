@@ -106,6 +106,14 @@ impl TestApp {
         Server::start(&self.database, |_| {}, |config| App::with_registry(config, registry))
     }
 
+    /// The application in a process that does what it is told and nothing else: it serves nobody, and sweeps nothing by itself. Its
+    /// clock is its own.
+    pub fn unserved(&self) -> App {
+        let mut config = Config::on(&self.database.url).unwrap();
+        config.secret = Some(SECRET.into());
+        App::build(config).unwrap()
+    }
+
     /// The first person of that role, `owner@example.com` and so on.
     pub async fn person(&self, role: Role) -> &Person {
         self.people[role as usize].get_or_init(|| self.add_person(role.as_str(), role)).await

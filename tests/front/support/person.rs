@@ -7,6 +7,7 @@ use futures_util::future::BoxFuture;
 use reqwest::{RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 
+use super::app::Server;
 use super::elsewhere::Elsewhere;
 use super::http;
 use super::shop::id;
@@ -45,6 +46,15 @@ impl Person {
             window
         };
         (0..count).map(window).collect()
+    }
+
+    /// The person at another server, in a window of its own.
+    pub fn at(&self, server: &Server) -> Self {
+        Self {
+            api: format!("{}/api/v1", server.url),
+            http: http::client(),
+            ..self.clone()
+        }
     }
 
     /// Somebody else in this one's window.

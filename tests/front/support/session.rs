@@ -36,6 +36,22 @@ pub struct Page {
 impl TestApp {
     /// Signs a person in through the form.
     pub async fn session(&self, person: &Person) -> Session {
+        let entered = self.sign_in(person).await;
+        assert_eq!(entered.status(), StatusCode::SEE_OTHER, "{} can't sign in", person.email);
+
+        let mut session = Session {
+            site: self.url.clone(),
+            cookie: cookie_of(&entered),
+            form_token: String::new(),
+            http: person.http.clone(),
+            elsewhere: self.elsewhere.clone(),
+        };
+        session.form_token = form_token_in(&session.get("/").await.html);
+        session
+    }
+
+    /// Sends the form with what the person signs in with.
+    pub async fn sign_in(&self, person: &Person) -> Response {
         let http = person.http.clone();
         let form = http.get(format!("{}/login", self.url)).send().await.unwrap();
         let visit = cookie_of(&form);
@@ -43,18 +59,7 @@ impl TestApp {
         let fields =
             [("form_token", token.as_str()), ("email", &person.email), ("password", &person.password)];
         let entered = post_form(&http, &format!("{}/login", self.url), &fields).header(COOKIE, visit);
-        let entered = entered.send().await.unwrap();
-        assert_eq!(entered.status(), StatusCode::SEE_OTHER, "{} can't sign in", person.email);
-
-        let mut session = Session {
-            site: self.url.clone(),
-            cookie: cookie_of(&entered),
-            form_token: String::new(),
-            http,
-            elsewhere: self.elsewhere.clone(),
-        };
-        session.form_token = form_token_in(&session.get("/").await.html);
-        session
+        entered.send().await.unwrap()
     }
 }
 
