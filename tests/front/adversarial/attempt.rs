@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::support::agent::Answer;
 use crate::support::person::Reply;
 use crate::support::rows::Rows;
-use crate::support::{Agent, TestApp};
+use crate::support::{Agent, TestApp, shop};
 
 /// A call that has been answered.
 pub struct Attempt<'a> {
@@ -73,7 +73,7 @@ impl Attempt<'_> {
             (&json!("pending"), &body["action_id"]),
             "{event}"
         );
-        body["action_id"].as_str().unwrap().to_owned()
+        shop::id(body).to_owned()
     }
 
     /// It changed nothing: the answer is the action that was there, `joined` or `replayed`.
@@ -115,7 +115,7 @@ pub async fn is_refused_decision(app: &TestApp, before: &Rows, reply: &Reply, co
 
 /// A refund of order #1001.
 pub fn refund(amount_minor: i64) -> Value {
-    json!({ "order_id": "1001", "amount_minor": amount_minor, "currency": "INR", "reason": "Arrived broken" })
+    shop::refund("1001", amount_minor)
 }
 
 /// A refund of order #1001 with one argument of its own.

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::attempt::{attempt, refund};
 use crate::support::run::Fixture;
+use crate::support::shop::id;
 use crate::support::{Backend, Client, Era, TestApp, backends};
 
 backends!(more_connections_are_not_more_calls);
@@ -15,8 +16,9 @@ async fn more_connections_are_not_more_calls(backend: &Backend) {
         Client::over_http(&app.agent, Era::Handshake("2025-06-18")).await,
         Client::over_http(&app.agent, Era::Handshake("2025-11-25")).await,
     ];
+    let mut asked = Vec::new();
     for (amount, client) in (1..).zip(&clients[..2]) {
-        client.call("request_refund", refund(amount)).await.ok();
+        asked.push(client.call("request_refund", refund(amount)).await.ok());
     }
     for (amount, client) in (3..).zip(&clients) {
         assert_eq!(client.call("request_refund", refund(amount)).await.code(), "rate_limited");
@@ -24,7 +26,7 @@ async fn more_connections_are_not_more_calls(backend: &Backend) {
     for client in clients {
         client.close().await;
     }
-    attempt(&app, "request_refund", refund(1)).await;
+    attempt(&app, "request_refund", refund(1)).await.repeats(id(&asked[0]), "joined").await;
     app.tear_down().await;
 }
 
