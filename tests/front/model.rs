@@ -1,6 +1,7 @@
 //! A small state machine beside the real thing: random histories of requests, repetitions, decisions and time that goes by,
 //! in two processes of which one is killed now and then. Each answer is the one the machine gives, and so is what is stored.
 
+mod call;
 mod machine;
 mod place;
 mod walk;

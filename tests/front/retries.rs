@@ -10,27 +10,21 @@ use chrono::TimeDelta;
 use countersign::config::Rate;
 use countersign::error::Error;
 use countersign::store::people::Role;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::support::{Agent, Backend, TestApp, backends};
+use crate::support::run::Fixture;
+use crate::support::shop::{id, refund, with_key};
+use crate::support::{Backend, TestApp, backends};
 
 const WRITING: [&str; 2] = ["orders:read", "orders:write"];
-
-fn refund(amount: i64) -> Value {
-    json!({ "order_id": "#1001", "amount_minor": amount, "currency": "INR", "reason": "Broken" })
-}
-
-fn id(answer: &Value) -> &str {
-    answer["action_id"].as_str().unwrap()
-}
 
 backends!(two_agents_one_write);
 async fn two_agents_one_write(app: &TestApp) {
     app.order("#1001", 50_000).await;
     let other = app.add_agent("other", &WRITING).await;
     let (first, second) = (
-        app.agent.call("request_refund", refund(100)).await.ok(),
-        other.call("request_refund", refund(100)).await.ok(),
+        app.agent.call("request_refund", refund("#1001", 100)).await.ok(),
+        other.call("request_refund", refund("#1001", 100)).await.ok(),
     );
     assert_ne!(id(&first), id(&second));
     assert_eq!(second["disposition"], "new", "no hint that the other exists: {second}");
@@ -55,36 +49,33 @@ async fn one_budget_for_two_servers(backend: &Backend) {
     let app = TestApp::with(*backend, |config| config.write_rate = slow).await;
     app.order("#1001", 50_000).await;
     let second = app.another_server_with(|config| config.write_rate = slow);
-    let there = Agent {
-        endpoint: format!("{}/mcp", second.url),
-        ..app.agent.clone()
-    };
+    let there = app.agent.at(&second);
 
     for amount in 1..=2 {
-        app.agent.call("request_refund", refund(amount)).await.ok();
-        there.call("request_refund", refund(10 + amount)).await.ok();
+        app.agent.call("request_refund", refund("#1001", amount)).await.ok();
+        there.call("request_refund", refund("#1001", 10 + amount)).await.ok();
     }
     for agent in [&app.agent, &there] {
-        let refused = agent.call("request_refund", refund(99)).await;
+        let refused = agent.call("request_refund", refund("#1001", 99)).await;
         assert_eq!(refused.code(), "rate_limited");
         assert!(refused.body["error"]["retry_after_seconds"].as_u64().unwrap() > 1);
         assert_eq!(
-            agent.call("request_refund", refund(1)).await.ok()["disposition"],
+            agent.call("request_refund", refund("#1001", 1)).await.ok()["disposition"],
             "joined",
             "a join takes no token"
         );
     }
+    drop(there);
+    second.stop().await;
+    app.tear_down().await;
 }
 
 backends!(a_decision_wakes_who_waits);
 async fn a_decision_wakes_who_waits(app: &TestApp) {
     app.order("#1001", 50_000).await;
-    let asked = app.agent.call("request_refund", refund(100)).await.ok();
+    let asked = app.agent.call("request_refund", refund("#1001", 100)).await.ok();
     let second = app.another_server();
-    let there = Agent {
-        endpoint: format!("{}/mcp", second.url),
-        ..app.agent.clone()
-    };
+    let there = app.agent.at(&second);
     let wait = json!({ "action_id": id(&asked), "wait_seconds": 50 });
     let begun = Instant::now();
     let waiting = [app.agent.calling("get_action_status", &wait), there.calling("get_action_status", &wait)];
@@ -101,13 +92,14 @@ async fn a_decision_wakes_who_waits(app: &TestApp) {
     }
     // Otherwise they would have been answered when the fifty seconds were over.
     assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+    drop(there);
+    second.stop().await;
 }
 
 backends!(what_is_pruned_still_answers);
 async fn what_is_pruned_still_answers(app: &TestApp) {
     app.order("#1001", 50_000).await;
-    let mut arguments = refund(100);
-    arguments["idempotency_key"] = json!("refund of the first of May");
+    let mut arguments = with_key(refund("#1001", 100), "refund of the first of May");
     let asked = app.agent.call("request_refund", arguments.clone()).await.ok();
     app.person(Role::Approver).await.approve(id(&asked)).await.ok();
 

@@ -1,10 +1,11 @@
 //! Rates: reads and new writes each have their own, and an answer beyond them says how long to wait.
 
 use countersign::config::Config;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::agent::Answer;
 use crate::support::run::Fixture;
+use crate::support::shop::refund;
 use crate::support::{Backend, TestApp, backends};
 
 backends!(reads_and_new_requests_are_counted_apart);
@@ -17,9 +18,9 @@ async fn reads_and_new_requests_are_counted_apart(backend: &Backend) {
     let refused = app.agent.call("get_order", json!({ "order_id": "1001" })).await;
     assert!((1..=1200).contains(&seconds_to_wait(&refused)), "{}", refused.body);
 
-    app.agent.call("request_refund", refund(1)).await.ok();
-    app.agent.call("request_refund", refund(2)).await.ok();
-    let refused = app.agent.call("request_refund", refund(3)).await;
+    app.agent.call("request_refund", refund("1001", 1)).await.ok();
+    app.agent.call("request_refund", refund("1001", 2)).await.ok();
+    let refused = app.agent.call("request_refund", refund("1001", 3)).await;
     assert!((1..=1800).contains(&seconds_to_wait(&refused)), "{}", refused.body);
     app.tear_down().await;
 }
@@ -29,10 +30,13 @@ async fn a_repetition_takes_no_write_token(backend: &Backend) {
     let app = TestApp::with(*backend, narrow).await;
     app.order("#1001", 90_000).await;
     for disposition in ["new", "joined", "joined", "joined", "joined"] {
-        assert_eq!(app.agent.call("request_refund", refund(1)).await.ok()["disposition"], disposition);
+        assert_eq!(
+            app.agent.call("request_refund", refund("1001", 1)).await.ok()["disposition"],
+            disposition
+        );
     }
-    app.agent.call("request_refund", refund(2)).await.ok();
-    seconds_to_wait(&app.agent.call("request_refund", refund(3)).await);
+    app.agent.call("request_refund", refund("1001", 2)).await.ok();
+    seconds_to_wait(&app.agent.call("request_refund", refund("1001", 3)).await);
     app.tear_down().await;
 }
 
@@ -57,8 +61,4 @@ fn narrow(config: &mut Config) {
 fn seconds_to_wait(refused: &Answer) -> i64 {
     assert_eq!(refused.code(), "rate_limited");
     refused.body["error"]["retry_after_seconds"].as_i64().unwrap()
-}
-
-fn refund(amount: i64) -> Value {
-    json!({ "order_id": "1001", "amount_minor": amount, "currency": "INR", "reason": "Broken" })
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use countersign::store::people::Role;
 use serde_json::{Value, json};
 
+use crate::support::shop::{id, refund};
 use crate::support::{Agent, TestApp, backends};
 
 backends!(a_strangers_a_missing_and_a_malformed_action_are_the_same_answer);
@@ -80,8 +81,8 @@ async fn its_list_comes_in_pages_newest_first(app: &TestApp) {
     let (mut seen, mut page) = (Vec::new(), json!({ "limit": 2 }));
     loop {
         let list = app.agent.call("list_actions", page).await.ok();
-        let ids = list["actions"].as_array().unwrap().iter().map(id_of);
-        seen.extend(ids);
+        let ids = list["actions"].as_array().unwrap().iter().map(id);
+        seen.extend(ids.map(str::to_owned));
         let Some(cursor) = list.get("next_cursor") else { break };
         page = json!({ "limit": 2, "cursor": cursor });
     }
@@ -99,7 +100,7 @@ async fn its_list_is_filtered_by_status_and_kind(app: &TestApp) {
         (json!({ "kind": "refund" }), vec![withdrawn, kept]),
     ] {
         let list = app.agent.call("list_actions", filter.clone()).await.ok();
-        let ids: Vec<_> = list["actions"].as_array().unwrap().iter().map(id_of).collect();
+        let ids: Vec<_> = list["actions"].as_array().unwrap().iter().map(id).collect();
         assert_eq!(ids, expected, "{filter}");
     }
     let refused = app.agent.call("list_actions", json!({ "kind": "transfer" })).await;
@@ -132,19 +133,14 @@ async fn what_nobody_decided_in_time_is_expired(app: &TestApp) {
 
 /// Asks for a refund on an order that is made with the first request.
 async fn ask(app: &TestApp, agent: &Agent, amount: i64) -> String {
-    let refund = json!({ "order_id": "1001", "amount_minor": amount, "currency": "INR", "reason": "Broken" });
-    let answer = agent.call("request_refund", refund.clone()).await;
+    let answer = agent.call("request_refund", refund("1001", amount)).await;
     if answer.is_error {
         app.order("#1001", 90_000).await;
-        return id_of(&agent.call("request_refund", refund).await.ok());
+        return id(&agent.call("request_refund", refund("1001", amount)).await.ok()).to_owned();
     }
-    id_of(&answer.body)
+    id(&answer.body).to_owned()
 }
 
 async fn status(agent: &Agent, id: &str) -> Value {
     agent.call("get_action_status", json!({ "action_id": id })).await.ok()["status"].clone()
-}
-
-fn id_of(action: &Value) -> String {
-    action["action_id"].as_str().unwrap().to_owned()
 }

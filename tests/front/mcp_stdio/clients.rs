@@ -5,6 +5,7 @@ use tokio::process::Command;
 
 use super::pipe::Behind;
 use crate::support::contract::Contract;
+use crate::support::shop::refund;
 use crate::support::{Agent, Client, Era, TestApp, backends};
 
 backends!(a_client_of_each_era_reads_asks_and_looks);
@@ -18,7 +19,7 @@ async fn a_client_of_each_era_reads_asks_and_looks(app: &TestApp) {
             let mut asked = Value::Null;
             for (tool, arguments) in [
                 ("get_order", json!({ "order_id": "1001" })),
-                ("request_refund", refund(amount)),
+                ("request_refund", refund("1001", amount)),
                 ("list_actions", json!({})),
                 ("get_order", json!({ "order_id": "1002" })),
             ] {
@@ -39,10 +40,10 @@ async fn a_client_of_each_era_reads_asks_and_looks(app: &TestApp) {
 backends!(one_write_asked_for_at_every_door_is_one_action);
 async fn one_write_asked_for_at_every_door_is_one_action(app: &TestApp) {
     app.order("#1001", 90_000).await;
-    let first = app.agent.call("request_refund", refund(100)).await.ok();
+    let first = app.agent.call("request_refund", refund("1001", 100)).await.ok();
     for behind in Behind::BOTH {
         let client = connect(app, &app.agent, behind, Era::Discovery).await;
-        let joined = client.call("request_refund", refund(100)).await.ok();
+        let joined = client.call("request_refund", refund("1001", 100)).await.ok();
         assert_eq!((&joined["action_id"], &joined["disposition"]), (&first["action_id"], &json!("joined")));
         client.close().await;
         let door = match behind {
@@ -58,7 +59,7 @@ async fn a_reader_is_shown_and_refused_the_same(app: &TestApp) {
     for behind in Behind::BOTH {
         let client = connect(app, &app.reader, behind, Era::Handshake("2025-06-18")).await;
         assert_eq!(client.tools().await, app.reader.tools().await);
-        assert_eq!(client.call("request_refund", refund(100)).await.code(), "scope_missing");
+        assert_eq!(client.call("request_refund", refund("1001", 100)).await.code(), "scope_missing");
         client.close().await;
     }
 }
@@ -75,7 +76,7 @@ async fn a_key_that_is_revoked_ends_what_is_connected(app: &TestApp) {
     app.inner.auth.revoke(&app.agent.name).await.unwrap();
     let before = app.rows().await;
     for client in clients {
-        assert_eq!(client.call("request_refund", refund(100)).await.code(), "unauthenticated");
+        assert_eq!(client.call("request_refund", refund("1001", 100)).await.code(), "unauthenticated");
         client.close().await;
     }
     app.only_denials_since(&before, 2).await;
@@ -84,8 +85,4 @@ async fn a_key_that_is_revoked_ends_what_is_connected(app: &TestApp) {
 async fn connect(app: &TestApp, agent: &Agent, behind: Behind, era: Era) -> Client {
     let program = behind.program(app, agent);
     Client::over_stdio(Command::from(program.command(&["mcp"])), era).await
-}
-
-fn refund(amount: i64) -> Value {
-    json!({ "order_id": "1001", "amount_minor": amount, "currency": "INR", "reason": "Arrived broken" })
 }

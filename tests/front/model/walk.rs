@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::machine::{Key, Machine, Name, SlotName, Status, Step, TIME_TO_LIVE, Told, Write};
-use super::place::{Callers, Place, Stored, order, sku};
-use crate::support::person::Reply;
+use super::call::{Heard, call, event};
+use super::machine::{Key, Machine, Name, Status, Step, TIME_TO_LIVE, Told, Write};
+use super::place::{Place, Stored, order, sku};
 use crate::support::races::race;
 use crate::support::random::Random;
-use crate::support::shop::{adjustment, cancellation, id, refund, with_key};
+use crate::support::shop::id;
 
 const WRITES: [Write; 5] = [
     Write::Refund(1),
@@ -42,15 +42,6 @@ pub struct Tally {
     told: BTreeMap<&'static str, usize>,
     stood: usize,
     undone: usize,
-}
-
-/// What a caller was told.
-#[derive(Debug)]
-enum Heard {
-    Answer(Value),
-    Refused(String),
-    Ended(String),
-    TooLate(String),
 }
 
 impl<'a> Walk<'a> {
@@ -263,77 +254,6 @@ impl<'a> Walk<'a> {
         self.ids = ids;
         Ok(())
     }
-}
-
-async fn call(callers: Callers, step: Step, number: usize, seen: Value) -> Option<Heard> {
-    match step {
-        Step::Request { slot, write } => {
-            let (tool, arguments) = asking(slot, write, number);
-            let answer = callers.agents[slot.0].try_call(tool, arguments).await.ok()?;
-            Some(if answer.is_error {
-                Heard::Refused(answer.code().to_owned())
-            } else {
-                Heard::Answer(answer.body)
-            })
-        }
-        Step::Withdraw(((agent, _), _)) => {
-            let answer = callers.agents[agent].try_call("withdraw_action", seen).await.ok()?;
-            Some(Heard::Ended(text(&answer.ok()["status"])))
-        }
-        Step::Approve { acknowledge, .. } => {
-            let mut seen = seen;
-            if !acknowledge {
-                seen.as_object_mut().unwrap().remove("related");
-            }
-            callers.person.try_to_approve(&seen).await.ok().map(decided)
-        }
-        Step::Reject(_) => callers.person.try_to_reject(&seen, "No").await.ok().map(decided),
-    }
-}
-
-fn decided(reply: Reply) -> Heard {
-    if reply.status == 200 {
-        return Heard::Ended(text(&reply.body["status"]));
-    }
-    match reply.code() {
-        "already_decided" => Heard::TooLate(text(&reply.body["winner"]["status"])),
-        code => Heard::Refused(code.to_owned()),
-    }
-}
-
-fn asking((_, key): SlotName, write: Write, number: usize) -> (&'static str, Value) {
-    let (tool, arguments) = match write {
-        Write::Refund(amount) => ("request_refund", refund(&order(number), amount)),
-        Write::Cancellation => ("request_order_cancellation", cancellation(&order(number))),
-        Write::Adjustment(delta) => ("request_stock_adjustment", adjustment(&sku(number), delta)),
-    };
-    match key {
-        Key::Explicit(which) => (tool, with_key(arguments, format!("{number} {which}"))),
-        Key::Derived(_) => (tool, arguments),
-    }
-}
-
-/// The event that an answer to an agent must leave with its action. That of a decision the books look for.
-fn event(step: Step, told: Told) -> Option<(Name, String)> {
-    match (step, told) {
-        (
-            _,
-            Told::Answer {
-                action, disposition, ..
-            },
-        ) => {
-            let outcome = if disposition == "new" { "pending" } else { disposition };
-            Some((action, format!("tool_call {outcome}")))
-        }
-        (Step::Withdraw(action), Told::Ended(status)) => {
-            Some((action, format!("tool_call {}", status.as_str())))
-        }
-        _ => None,
-    }
-}
-
-fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_else(|| panic!("no text: {value}")).to_owned()
 }
 
 impl fmt::Display for Tally {
