@@ -18,6 +18,9 @@ use crate::{
     store::new_id,
 };
 
+/// What a step of a change comes to; a denial commits nothing, for nothing was written.
+type Decided<T> = QueryResult<Result<T, Denial>>;
+
 /// What a command that may come twice has done.
 pub enum Changed<T> {
     Now(T),
@@ -27,27 +30,40 @@ pub enum Changed<T> {
 
 impl Auth {
     /// One account change by the operator, and its event, in one transaction. Without an event nothing was changed.
-    async fn change<T, F>(&self, work: F) -> Result<T>
+    ///
+    /// `lock` finds what is changed and locks it; only then the clock is read, and `work` decides on what came back.
+    /// `recall` reads the changed row of a change that was committed while its answer got lost.
+    async fn change<L, T>(
+        &self,
+        lock: impl Fn(&mut Conn) -> Decided<L> + Send + Sync + 'static,
+        work: impl Fn(&mut Conn, L, Timestamp) -> Decided<(T, Option<Entry>)> + Send + Sync + 'static,
+        recall: impl Fn(&mut Conn) -> QueryResult<Option<T>> + Send + Sync + 'static,
+    ) -> Result<T>
     where
         T: Send + 'static,
-        F: Fn(&mut Conn, Timestamp) -> QueryResult<Result<(T, Option<Entry>), Denial>>
-            + Send
-            + Sync
-            + 'static,
     {
         let (clock, event) = (self.clock.clone(), new_id());
+        let event_id = event.clone();
         let change = Arc::new(move |conn: &mut Conn| {
+            let locked = match lock(conn)? {
+                Ok(locked) => locked,
+                Err(denial) => return Ok(Err(denial)),
+            };
             let now = clock.now(conn)?;
-            match work(conn, now)? {
+            match work(conn, locked, now)? {
                 Ok((value, Some(entry))) => audit::record(conn, &event, now, &entry).map(|()| Ok(value)),
                 Ok((value, None)) => Ok(Ok(value)),
                 Err(denial) => Ok(Err(denial)),
             }
         });
-        let first = Arc::clone(&change);
-        match self.db.write(move |conn| first(conn)).await {
+        let recall = Arc::new(move |conn: &mut Conn| recall(conn).map(|value| value.map(Ok)));
+        let once = || {
+            let (change, recall) = (Arc::clone(&change), Arc::clone(&recall));
+            self.db.write_once(&event_id, move |conn| change(conn), move |conn| recall(conn))
+        };
+        match once().await {
             // Somebody took the name in between; a second look finds it taken.
-            Err(error) if is_duplicate(&error) => Ok(self.db.write(move |conn| change(conn)).await??),
+            Err(error) if is_duplicate(&error) => Ok(once().await??),
             changed => Ok(changed??),
         }
     }

@@ -53,6 +53,14 @@ pub fn all(conn: &mut Conn) -> QueryResult<Vec<Agent>> {
     agents::table.order(agents::name.asc()).select(Agent::as_select()).load(conn)
 }
 
+/// Finds the agent and locks it until the transaction ends.
+pub fn lock_by_name(conn: &mut Conn, name: &str) -> QueryResult<Option<Agent>> {
+    sql_query("UPDATE agents SET lock_no = lock_no + 1 WHERE name = $1 RETURNING *")
+        .bind::<Text, _>(name)
+        .get_result(conn)
+        .optional()
+}
+
 /// Reads the agent and keeps the row from changing until the transaction ends.
 pub fn hold(conn: &mut Conn, id: &str) -> QueryResult<Option<Agent>> {
     let suffix = share_lock(conn);

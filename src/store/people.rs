@@ -65,6 +65,14 @@ pub fn first_owner(conn: &mut Conn) -> QueryResult<Option<Person>> {
         .optional()
 }
 
+/// Finds the person and locks them until the transaction ends.
+pub fn lock_by_email(conn: &mut Conn, email: &str) -> QueryResult<Option<Person>> {
+    sql_query("UPDATE people SET lock_no = lock_no + 1 WHERE email = $1 RETURNING *")
+        .bind::<Text, _>(email)
+        .get_result(conn)
+        .optional()
+}
+
 /// The enabled owners, whom nobody else changes until the transaction ends.
 pub fn lock_owners(conn: &mut Conn) -> QueryResult<Vec<Person>> {
     let suffix = write_lock(conn);

@@ -5,6 +5,7 @@
 //! ([`TestApp::in_order`](crate::support::TestApp::in_order)), or the first is stopped between its reads and its writes
 //! ([`Gate`](crate::support::held::Gate)).
 
+mod accounts;
 mod approve_approve;
 mod approve_expiry;
 mod approve_reject;

@@ -1,9 +1,9 @@
 //! Agents, their keys and scopes.
 
-use super::{Changed, account, names, people::no_person};
+use super::{Changed, Decided, account, names, people::no_person};
 use crate::{
     auth::{Auth, TokenKind},
-    db::Timestamp,
+    db::{Conn, QueryResult, Timestamp, must_be_one},
     error::{Code, Denial, Result},
     store::{
         agents::{self, Agent},
@@ -34,9 +34,15 @@ impl Auth {
         let name = names::of_agent(name)?;
         let key = self.secret.issue(TokenKind::Agent);
         let (prefix, mac, id, owner) = (key.prefix, key.mac, new_id(), owner.map(names::fold_email));
-        let added = self.change(move |conn, now| {
-            if agents::by_name(conn, &name)?.is_some() {
-                return Ok(Err(Denial::invalid("name", format!("There is already an agent {name}."))));
+        let recalled = id.clone();
+        let work = move |conn: &mut Conn, (), now| {
+            match agents::by_name(conn, &name)? {
+                // A try before this one was committed just now, and its answer got lost.
+                Some(agent) if agent.id == id => return Ok(Ok((agent, None))),
+                Some(_) => {
+                    return Ok(Err(Denial::invalid("name", format!("There is already an agent {name}."))));
+                }
+                None => {}
             }
             let owner_id = match &owner {
                 Some(email) => match people::by_email(conn, email)? {
@@ -60,7 +66,8 @@ impl Auth {
                 agent,
                 Some(account("agent_added").with("agent_id", id.as_str()).with("scopes", scopes.as_str())),
             )))
-        });
+        };
+        let added = self.change(|_| Ok(Ok(())), work, move |conn| agents::find(conn, &recalled));
         Ok(NewAgent {
             agent: added.await?,
             key: key.text,
@@ -69,12 +76,9 @@ impl Auth {
 
     /// Replaces an agent's scopes.
     pub async fn set_scopes(&self, name: &str, scopes: &[String], known_scopes: &[&str]) -> Result<Agent> {
-        let (name, scopes) = (name.to_owned(), joined(scopes, known_scopes)?);
-        let changed = self.change(move |conn, _| {
-            let Some(agent) = agents::by_name(conn, &name)? else {
-                return Ok(Err(no_agent()));
-            };
-            agents::set_scopes(conn, &agent.id, &scopes)?;
+        let scopes = joined(scopes, known_scopes)?;
+        let work = move |conn: &mut Conn, agent: Agent, _| {
+            must_be_one(agents::set_scopes(conn, &agent.id, &scopes)?)?;
             let entry = account("scopes_changed").with("agent_id", agent.id.as_str());
             let entry = entry.with("scopes", scopes.as_str()).with("was", agent.scopes.as_str());
             Ok(Ok((
@@ -84,38 +88,36 @@ impl Auth {
                 },
                 Some(entry),
             )))
-        });
-        changed.await
+        };
+        self.change(lock(name), work, recall(name)).await
     }
 
     /// Gives an agent a new key; the old one stops working. The agent stays the same principal.
     pub async fn rotate(&self, name: &str) -> Result<NewAgent> {
         let key = self.secret.issue(TokenKind::Agent);
-        let (prefix, mac, name) = (key.prefix, key.mac, name.to_owned());
-        let changed = self.change(move |conn, now| {
-            let live = agents::by_name(conn, &name)?.filter(|agent| agent.revoked_at.is_none());
-            let Some(agent) = live else { return Ok(Err(no_agent())) };
+        let (prefix, mac) = (key.prefix, key.mac);
+        let work = move |conn: &mut Conn, agent: Agent, now| {
+            if agent.revoked_at.is_some() {
+                return Ok(Err(no_agent()));
+            }
             credentials::revoke_agent(conn, &agent.id, now)?;
             credentials::insert(conn, &of_agent(&agent.id, &prefix, &mac, now))?;
             let entry = account("key_rotated").with("agent_id", agent.id.as_str());
             Ok(Ok((agent, Some(entry))))
-        });
+        };
         Ok(NewAgent {
-            agent: changed.await?,
+            agent: self.change(lock(name), work, recall(name)).await?,
             key: key.text,
         })
     }
 
     /// Revokes an agent for good: its key stops working, and what it asked for can no longer be executed.
     pub async fn revoke(&self, name: &str) -> Result<Changed<Agent>> {
-        let name = name.to_owned();
-        let changed = self.change(move |conn, now| {
-            let Some(agent) = agents::by_name(conn, &name)? else {
-                return Ok(Err(no_agent()));
-            };
-            if agents::revoke(conn, &agent.id, now)? == 0 {
+        let work = |conn: &mut Conn, agent: Agent, now| {
+            if agent.revoked_at.is_some() {
                 return Ok(Ok((Changed::Before(agent), None)));
             }
+            must_be_one(agents::revoke(conn, &agent.id, now)?)?;
             credentials::revoke_agent(conn, &agent.id, now)?;
             let entry = account("agent_revoked").with("agent_id", agent.id.as_str());
             let agent = Agent {
@@ -123,9 +125,22 @@ impl Auth {
                 ..agent
             };
             Ok(Ok((Changed::Now(agent), Some(entry))))
-        });
-        changed.await
+        };
+        let again = recall(name);
+        self.change(lock(name), work, move |conn| Ok(again(conn)?.map(Changed::Now))).await
     }
+}
+
+/// Locks the agent of a name.
+fn lock(name: &str) -> impl Fn(&mut Conn) -> Decided<Agent> + Send + Sync + 'static {
+    let name = name.to_owned();
+    move |conn| Ok(agents::lock_by_name(conn, &name)?.ok_or_else(no_agent))
+}
+
+/// Reads the agent of a name.
+fn recall(name: &str) -> impl Fn(&mut Conn) -> QueryResult<Option<Agent>> + Send + Sync + 'static {
+    let name = name.to_owned();
+    move |conn| agents::by_name(conn, &name)
 }
 
 fn of_agent(agent_id: &str, prefix: &str, mac: &str, now: Timestamp) -> Credential {

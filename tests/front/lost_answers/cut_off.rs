@@ -1,5 +1,7 @@
 //! The way to Postgres breaks at a COMMIT: before the server hears of it, while it works on it, or with its answer.
 
+use countersign::audit::Source;
+use countersign::auth::accounts::Changed;
 use countersign::store::people::Role;
 use futures_util::future::join_all;
 use reqwest::StatusCode;
@@ -8,6 +10,7 @@ use super::calls::{Call, Ready, Scene};
 use crate::support::cable::{Cable, Cut};
 use crate::support::races::repeat;
 use crate::support::run::run;
+use crate::support::settings::rounds;
 use crate::support::shop::{id, refund};
 use crate::support::{Backend, Session, TestApp};
 
@@ -178,6 +181,44 @@ fn an_owner_whose_pause_was_committed_is_told_so() {
                 }
             })
             .await;
+        })
+        .await;
+    });
+}
+
+#[test]
+fn a_key_whose_commit_was_cut_is_shown_all_the_same() {
+    run(Backend::Postgres, async |_: &Backend| {
+        on_a_cable(async |app, cable, _| {
+            let (auth, scopes) = (&app.inner.auth, ["orders:read".to_owned()]);
+            let known = app.inner.gate.registry.scopes();
+            repeat("an account cut at its commit", Backend::Postgres, ROUNDS, async |round| {
+                for cut in [Cut::Before, Cut::Behind, Cut::After] {
+                    let (agent, email) = (format!("{round}{cut:?}"), format!("{round}{cut:?}@example.com"));
+                    cable.cut_a_commit(cut);
+                    let added = auth.add_agent(&agent, &scopes, None, &known).await.unwrap();
+                    auth.agent_key(&added.key, &Source::CLI).await.unwrap();
+                    cable.cut_a_commit(cut);
+                    let rotated = auth.rotate(&agent).await.unwrap();
+                    auth.agent_key(&rotated.key, &Source::CLI).await.unwrap();
+                    assert!(auth.agent_key(&added.key, &Source::CLI).await.is_err());
+                    cable.cut_a_commit(cut);
+                    assert!(matches!(auth.revoke(&agent).await.unwrap(), Changed::Now(_)));
+
+                    cable.cut_a_commit(cut);
+                    let added = auth.add_person(&email, Role::Viewer).await.unwrap();
+                    auth.api_token(&added.api_token, &Source::CLI).await.unwrap();
+                    cable.cut_a_commit(cut);
+                    let reset = auth.reset_password(&email).await.unwrap();
+                    auth.api_token(&reset.api_token, &Source::CLI).await.unwrap();
+                    assert!(auth.api_token(&added.api_token, &Source::CLI).await.is_err());
+                    cable.cut_a_commit(cut);
+                    assert!(matches!(auth.set_role(&email, Role::Auditor).await.unwrap(), Changed::Now(_)));
+                }
+            })
+            .await;
+            let written = (app.rival().count("audit_events", "outcome = 'key_rotated'"), rounds(ROUNDS) * 3);
+            assert_eq!(usize::try_from(written.0).unwrap(), written.1, "one event each");
         })
         .await;
     });
