@@ -21,12 +21,12 @@ pub use sign_in::{SESSION_HOURS, SignedIn};
 pub use token::{Issued, TokenKind};
 
 use crate::{
-    audit::{self, Actor, Entry, Source, What},
+    audit::{Actor, Source, What},
     db::{Clock, Db},
     error::{Code, Denial, Result},
     store::{
         agents::{self, Agent},
-        credentials, new_id,
+        credentials,
         people::{self, Person, Role},
         sessions,
     },
@@ -152,16 +152,5 @@ impl Auth {
         match means {
             Means::Session(prefix) | Means::Token(prefix) => self.secret.mac("form", prefix),
         }
-    }
-
-    /// Records that a person tried what their role does not allow.
-    async fn turned_away(&self, visitor: &Visitor, what: What, code: Code, source: &Source) -> Result<()> {
-        let (clock, event) = (self.clock.clone(), new_id());
-        let entry = Entry::denied(what, Actor::Person(visitor.person.id.clone()), source, code);
-        let recorded = self.db.write(move |conn| {
-            let now = clock.now(conn)?;
-            audit::record(conn, &event, now, &entry)
-        });
-        recorded.await
     }
 }

@@ -8,6 +8,7 @@ mod demo;
 mod logging;
 mod mcp;
 mod migrate;
+mod out;
 mod pause;
 mod person;
 mod prune;
@@ -15,6 +16,9 @@ mod seed;
 mod serve;
 
 use clap::{CommandFactory, Parser, Subcommand};
+
+pub use out::complain;
+use out::say;
 
 use crate::{
     app::App,
@@ -119,7 +123,7 @@ async fn on_existing(config: Config) -> Result<App> {
 
 /// Prints a value for programs.
 fn print_json(value: &serde_json::Value) {
-    println!("{value:#}");
+    say!("{value:#}");
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("{}", cli::sentence(&error));
+            cli::complain(&cli::sentence(&error));
             ExitCode::FAILURE
         }
     }

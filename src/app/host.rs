@@ -2,7 +2,7 @@
 //! rebinding); such a request carries that name.
 //!
 //! An address in figures is never such a name, whichever it is. Behind a trusted proxy the name is the proxy's matter.
-//! Probes and the monitoring system may use any name, and `/mcp` looks for itself.
+//! Probes may use any name; so may a monitoring system with a token, which no web page has. `/mcp` looks for itself.
 
 use actix_web::{
     HttpRequest, HttpResponse, ResponseError,
@@ -22,18 +22,24 @@ use crate::{
 };
 
 /// Where every name is right.
-const OPEN: [&str; 4] = ["/healthz", "/readyz", "/metrics", mcp::http::PATH];
+const OPEN: [&str; 3] = ["/healthz", "/readyz", mcp::http::PATH];
 
 /// Refuses requests by a name that is none of this server's.
 pub(super) async fn check(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
-    if OPEN.contains(&request.path()) || is_proxied(request.request()) || is_ours(request.request()) {
+    if is_open(request.request()) || is_proxied(request.request()) || is_ours(request.request()) {
         return next.call(request).await.map(ServiceResponse::map_into_boxed_body);
     }
     let refused = misdirected(request.request());
     Ok(request.into_response(refused))
+}
+
+fn is_open(request: &HttpRequest) -> bool {
+    let config = request.app_data::<web::Data<Config>>();
+    let by_token = config.is_some_and(|config| config.metrics_token.is_some());
+    OPEN.contains(&request.path()) || (by_token && request.path() == "/metrics")
 }
 
 fn misdirected(request: &HttpRequest) -> HttpResponse {

@@ -11,6 +11,7 @@ use actix_web::{
 use super::health;
 use crate::{
     api::{self, actions, decisions, openapi},
+    audit::What,
     auth::guard::{
         Access::{AgentKey, Anybody, Monitoring, SignedIn, Token},
         Permission::{Audit, Decide, Own, See},
@@ -36,8 +37,10 @@ pub fn routes() -> Vec<Route> {
         Route::new(GET, "/api/openapi.json", Anybody, api::refuse, openapi::document),
         Route::new(GET, "/api/v1/actions", Token(See), api::refuse, actions::list),
         Route::new(GET, "/api/v1/actions/{id}", Token(See), api::refuse, actions::show),
-        Route::new(POST, "/api/v1/actions/{id}/approve", Token(Decide), api::refuse, decisions::approve),
-        Route::new(POST, "/api/v1/actions/{id}/reject", Token(Decide), api::refuse, decisions::reject),
+        Route::new(POST, "/api/v1/actions/{id}/approve", Token(Decide), api::refuse, decisions::approve)
+            .deciding(What::Approval),
+        Route::new(POST, "/api/v1/actions/{id}/reject", Token(Decide), api::refuse, decisions::reject)
+            .deciding(What::Rejection),
         Route::new(GET, "/api/v1/audit", Token(Audit), api::refuse, api::audit::list),
         // People
         Route::new(GET, assets::PATH, Anybody, refuse, assets::get),
@@ -47,16 +50,18 @@ pub fn routes() -> Vec<Route> {
         Route::new(GET, "/", SignedIn(See), refuse, queue::page),
         Route::new(GET, "/actions", SignedIn(See), refuse, history::page),
         Route::new(GET, "/actions/{id}", SignedIn(See), refuse, action::page),
-        Route::new(POST, "/actions/{id}/approve", SignedIn(Decide), refuse, decide::approve),
-        Route::new(POST, "/actions/{id}/reject", SignedIn(Decide), refuse, decide::reject),
+        Route::new(POST, "/actions/{id}/approve", SignedIn(Decide), refuse, decide::approve)
+            .deciding(What::Approval),
+        Route::new(POST, "/actions/{id}/reject", SignedIn(Decide), refuse, decide::reject)
+            .deciding(What::Rejection),
         Route::new(GET, "/orders", SignedIn(See), refuse, orders::page),
         Route::new(GET, "/orders/{id}", SignedIn(See), refuse, order::page),
         Route::new(GET, "/products", SignedIn(See), refuse, products::page),
         Route::new(GET, "/audit", SignedIn(Audit), refuse, audit::page),
         Route::new(GET, "/audit/export", SignedIn(Audit), refuse, audit::export::file),
         Route::new(GET, "/agents", SignedIn(Own), refuse, agents::page),
-        Route::new(POST, "/pause", SignedIn(Own), refuse, agents::pause),
-        Route::new(POST, "/resume", SignedIn(Own), refuse, agents::resume),
+        Route::new(POST, "/pause", SignedIn(Own), refuse, agents::pause).deciding(What::Pause),
+        Route::new(POST, "/resume", SignedIn(Own), refuse, agents::resume).deciding(What::Resume),
         Route::new(GET, "/people", SignedIn(Own), refuse, people::page),
         Route::new(GET, "/account", SignedIn(See), refuse, account::page),
         // Operators

@@ -6,10 +6,7 @@ use chrono::{SubsecRound, Timelike};
 use super::{Actor, Door, Entry, Source, What, record};
 use crate::{
     db::{Conn, QueryResult, Timestamp},
-    store::{
-        floods::{self, Flood},
-        new_id,
-    },
+    store::floods::{self, Flood},
 };
 
 /// The address of strangers beyond those that are told apart.
@@ -107,15 +104,15 @@ pub fn has_closed_floods(conn: &mut Conn, now: Timestamp) -> QueryResult<bool> {
     Ok(!floods::closed(conn, minute(now), 1)?.is_empty())
 }
 
-/// Closes the counters of past minutes. Returns how many there were; at most `limit` at a time.
-pub fn close_floods(conn: &mut Conn, now: Timestamp, limit: i64) -> QueryResult<usize> {
-    let closed = floods::closed(conn, minute(now), limit)?;
-    for flood in &closed {
+/// Closes the counters of past minutes, at most as many as there are ids for their events.
+pub fn close_floods(conn: &mut Conn, ids: &[String], now: Timestamp) -> QueryResult<()> {
+    let limit = i64::try_from(ids.len()).unwrap_or(i64::MAX);
+    for (flood, id) in floods::closed(conn, minute(now), limit)?.iter().zip(ids) {
         if let Some(flood) = floods::take(conn, flood)?.filter(|flood| flood.denials > 1) {
-            record(conn, &new_id(), now, &closing(flood))?;
+            record(conn, id, now, &closing(flood))?;
         }
     }
-    Ok(closed.len())
+    Ok(())
 }
 
 fn closing(flood: Flood) -> Entry {

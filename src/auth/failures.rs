@@ -1,4 +1,4 @@
-//! Failed sign-ins, keys and tokens: one way into the log for all doors.
+//! Failed sign-ins, keys and tokens, and decisions that never reach the gate: one way into the log for all doors.
 //!
 //! The first of its kind is an event before it is answered. While that is fresh the others are counted in memory, and
 //! every few seconds their count goes to the database: guessing costs no write per guess. A process that is killed
@@ -50,7 +50,11 @@ impl Failures {
 impl Auth {
     /// Records that somebody was not let in.
     pub(super) async fn failed(&self, what: What, actor: Actor, source: &Source, code: Code) -> Result<()> {
-        let entry = Entry::denied(what, actor, source, code);
+        self.denied(Entry::denied(what, actor, source, code)).await
+    }
+
+    /// Records a denial of somebody who is not stopped from repeating it as often as they like.
+    pub(super) async fn denied(&self, entry: Entry) -> Result<()> {
         let Some(kind) = self.failures.count(&entry) else { return Ok(()) };
         let (clock, event, written) = (self.clock.clone(), new_id(), kind.clone());
         let recorded = self.db.write(move |conn| {

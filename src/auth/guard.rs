@@ -1,6 +1,7 @@
 //! The guard before every route: what the table of routes says is enforced here, before a handler runs.
 
 mod client;
+mod decision;
 mod form;
 
 use std::rc::Rc;
@@ -24,7 +25,6 @@ use crate::{
     audit::{Door, What},
     error::{Code, Denial, Error},
     store::people::Role,
-    workflow::Means,
 };
 
 /// The cookie that holds a session.
@@ -78,10 +78,11 @@ pub struct Route {
     pub method: Method,
     pub path: &'static str,
     pub access: Access,
+    decides: Option<What>,
     make: Option<Make>,
 }
 
-type Make = Box<dyn Fn() -> actix_web::Route + Send + Sync>;
+type Make = Box<dyn Fn(Option<What>) -> actix_web::Route + Send + Sync>;
 
 impl Route {
     /// A row: the handler runs only for whom `access` lets in; `refuse` answers the others.
@@ -98,15 +99,21 @@ impl Route {
         F::Output: actix_web::Responder + 'static,
     {
         let verb = method.clone();
-        let make: Make = Box::new(move || {
+        let make: Make = Box::new(move |decides| {
             let route = if verb == Method::GET { get() } else { web::method(verb.clone()) };
             let route = route.to(handler.clone());
-            route.wrap(from_fn(move |request, next| admit(access, refuse, request, next)))
+            let row = Row {
+                access,
+                refuse,
+                decides,
+            };
+            route.wrap(from_fn(move |request, next| admit(row, request, next)))
         });
         Self {
             method,
             path,
             access,
+            decides: None,
             make: Some(make),
         }
     }
@@ -117,13 +124,23 @@ impl Route {
             method,
             path,
             access,
+            decides: None,
             make: None,
+        }
+    }
+
+    /// What a person decides here: each try is an event, denied ones too.
+    #[must_use]
+    pub fn deciding(self, what: What) -> Self {
+        Self {
+            decides: Some(what),
+            ..self
         }
     }
 
     /// The route behind its guard; none for a service.
     pub fn mount(&self) -> Option<actix_web::Route> {
-        self.make.as_ref().map(|make| make())
+        self.make.as_ref().map(|make| make(self.decides))
     }
 }
 
@@ -132,46 +149,45 @@ fn get() -> actix_web::Route {
     web::route().guard(guard::Any(guard::Get()).or(guard::Head()))
 }
 
-async fn admit(
+/// What the guard knows of a row.
+#[derive(Clone, Copy)]
+struct Row {
     access: Access,
     refuse: Refuse,
+    decides: Option<What>,
+}
+
+async fn admit(
+    row: Row,
     mut request: ServiceRequest,
     next: Next<impl actix_web::body::MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
-    match judge(access, &mut request).await {
-        Ok(()) => next.call(request).await.map(ServiceResponse::map_into_boxed_body),
+    if let Err(error) = judge(row.access, &mut request).await {
+        let denial = error.into_denial();
+        let written = written(row, request.request(), denial.code).await;
+        let response = (row.refuse)(request.request(), written.err().map_or(denial, Error::into_denial));
+        return Ok(request.into_response(response));
+    }
+    let response = next.call(request).await?.map_into_boxed_body();
+    if !decision::is_unread(response.status()) {
+        return Ok(response);
+    }
+    match written(row, response.request(), Code::InvalidParams).await {
+        Ok(()) => Ok(response),
         Err(error) => {
-            let denial = error.into_denial();
-            let denial = record(&request, &denial).await.err().map_or(denial, Error::into_denial);
-            let response = refuse(request.request(), denial);
-            Ok(request.into_response(response))
+            let refused = (row.refuse)(response.request(), error.into_denial());
+            Ok(response.into_response(refused))
         }
     }
 }
 
-/// A person whose role does not reach for what they tried leaves an event, before they are told.
-async fn record(request: &ServiceRequest, denial: &Denial) -> Result<(), Error> {
-    let Some(visitor) = request.extensions().get::<TurnedAway>().map(|turned| turned.0.clone()) else {
-        return Ok(());
-    };
-    let what = match request.path().rsplit('/').next() {
-        Some("approve") => What::Approval,
-        Some("reject") => What::Rejection,
-        Some("pause") => What::Pause,
-        Some("resume") => What::Resume,
-        _ => return Ok(()),
-    };
-    let door = if matches!(visitor.means, Means::Token(_)) {
-        Door::Rest
-    } else {
-        Door::Browser
-    };
-    let auth = request.app_data::<web::Data<Auth>>().expect("the app has its Auth").clone();
-    auth.turned_away(&visitor, what, denial.code, &source(request.request(), door)).await
+/// The event of a decision that did not come to the gate.
+async fn written(row: Row, request: &HttpRequest, code: Code) -> Result<(), Error> {
+    match row.decides {
+        Some(what) => decision::record(request, what, code).await,
+        None => Ok(()),
+    }
 }
-
-/// A visitor whose role does not allow what they tried.
-struct TurnedAway(Visitor);
 
 async fn judge(access: Access, request: &mut ServiceRequest) -> Result<(), Error> {
     if request.uri().to_string().contains("%00") {
@@ -192,12 +208,12 @@ async fn judge(access: Access, request: &mut ServiceRequest) -> Result<(), Error
             let cookie =
                 request.cookie(SESSION_COOKIE).map(|cookie| cookie.value().to_owned()).unwrap_or_default();
             let visitor = auth.session(&cookie).await?;
-            permit(request, &visitor, permission)?;
+            request.extensions_mut().insert(visitor.clone());
+            permit(&visitor, permission)?;
             if request.method() == Method::POST {
                 let expected = auth.form_token(&visitor.means);
                 check_form(request, Some(&expected)).await?;
             }
-            request.extensions_mut().insert(visitor);
             Ok(())
         }
         Access::Token(permission) => {
@@ -206,19 +222,15 @@ async fn judge(access: Access, request: &mut ServiceRequest) -> Result<(), Error
                 return Err(Denial::new(Code::Unauthenticated, sentence).into());
             };
             let visitor = auth.api_token(&token, &source(request.request(), Door::Rest)).await?;
-            permit(request, &visitor, permission)?;
-            request.extensions_mut().insert(visitor);
-            Ok(())
+            request.extensions_mut().insert(visitor.clone());
+            permit(&visitor, permission)
         }
     }
 }
 
-fn permit(request: &ServiceRequest, visitor: &Visitor, permission: Permission) -> Result<(), Error> {
+fn permit(visitor: &Visitor, permission: Permission) -> Result<(), Error> {
     if visitor.person.role.may(permission) {
         return Ok(());
-    }
-    if request.method() == Method::POST {
-        request.extensions_mut().insert(TurnedAway(visitor.clone()));
     }
     Err(Denial::new(Code::Forbidden, "Your role does not allow this. An owner can change it.").into())
 }

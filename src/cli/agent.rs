@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::{open, print_json};
+use super::{open, out::say, print_json};
 use crate::{
     app::App,
     auth::accounts::{Changed, NewAgent},
@@ -103,14 +103,14 @@ impl Agent {
             } => {
                 let App { auth, gate, .. } = open(config).await?;
                 let agent = auth.set_scopes(&named.name, &scopes, &gate.registry.scopes()).await?;
-                println!("{} has these scopes now: {}.", agent.name, agent.scopes);
+                say!("{} has these scopes now: {}.", agent.name, agent.scopes);
             }
             Self::Rotate { named, json, config } => {
                 print_new(&open(config).await?.auth.rotate(&named.name).await?, json);
             }
             Self::Revoke { named, config } => match open(config).await?.auth.revoke(&named.name).await? {
-                Changed::Now(agent) => println!("{} is revoked.", agent.name),
-                Changed::Before(agent) => println!("{} was revoked already.", agent.name),
+                Changed::Now(agent) => say!("{} is revoked.", agent.name),
+                Changed::Before(agent) => say!("{} was revoked already.", agent.name),
             },
         }
         Ok(())
@@ -122,8 +122,8 @@ fn print_new(new: &NewAgent, json: bool) {
     if json {
         return print_json(&json!({ "name": agent.name, "key": key, "scopes": scopes(agent) }));
     }
-    println!("{} has these scopes: {}. Its key is shown once:", agent.name, agent.scopes);
-    println!("  {key}");
+    say!("{} has these scopes: {}. Its key is shown once:", agent.name, agent.scopes);
+    say!("  {key}");
 }
 
 async fn list(config: Config, json: bool) -> Result<()> {
@@ -148,7 +148,7 @@ async fn list(config: Config, json: bool) -> Result<()> {
     for agent in &agents {
         let owner = owner(agent).map_or("nobody", String::as_str);
         let state = if agent.revoked_at.is_some() { "  revoked" } else { "" };
-        println!("{}  {}  of {}{state}", plain(&agent.name), agent.scopes, plain(owner));
+        say!("{}  {}  of {}{state}", plain(&agent.name), agent.scopes, plain(owner));
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use clap::Args;
 
-use super::{logging, sentence, serve::bind};
+use super::{logging, out::say, sentence, serve::bind};
 use crate::{
     app,
     auth::SESSION_HOURS,
@@ -40,7 +40,7 @@ impl Check {
         line("E-mail", "not part of this version; SMTP_URL is not read");
         match problems {
             0 => {
-                println!("\n`countersign serve` would work.");
+                say!("\n`countersign serve` would work.");
                 Ok(())
             }
             1 => Err(Error::Setup("`countersign serve` would not work: there is a problem.".to_owned())),
@@ -52,7 +52,7 @@ impl Check {
 }
 
 fn line(what: &str, value: impl std::fmt::Display) {
-    println!("{what:<24}{value}");
+    say!("{what:<24}{value}");
 }
 
 /// Prints what is in force, or what would keep `serve` from working. Answers whether all is well.

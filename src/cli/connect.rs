@@ -2,6 +2,7 @@
 
 use clap::Args;
 
+use super::out::say;
 use crate::{
     config::{self, Config},
     error::Result,
@@ -29,7 +30,7 @@ impl Connect {
         let config = Config::on(Config::DEFAULT_DATABASE)?;
         let url = self.url.unwrap_or_else(|| config.public_url().to_string());
         let key = self.agent_key.as_deref().unwrap_or(KEY_PLACEHOLDER);
-        print!("{}", set_up(self.client, &url, key));
+        say!("{}", set_up(self.client, &url, key).trim_end());
         Ok(())
     }
 }

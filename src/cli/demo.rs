@@ -10,7 +10,7 @@ use std::{fs::DirBuilder, net::SocketAddr, os::unix::fs::DirBuilderExt, path::Pa
 use clap::Args;
 
 use self::sheet::Sheet;
-use super::{logging, serve};
+use super::{logging, out::say, serve};
 use crate::{
     app::App,
     config::{self, Config},
@@ -73,20 +73,20 @@ impl Demo {
 
 /// What a person who tries it out needs to know.
 fn welcome(sheet: &Sheet, path: &std::path::Path, told: &str) {
-    println!("Countersign's demo: for trying out only. Whoever reads {} can sign in.\n", path.display());
-    println!("Dashboard: {}", sheet.dashboard_url);
+    say!("Countersign's demo: for trying out only. Whoever reads {} can sign in.\n", path.display());
+    say!("Dashboard: {}", sheet.dashboard_url);
     for person in &sheet.people {
-        println!("  {:<22} {}   ({})", person.email, person.password, person.role);
+        say!("  {:<22} {}   ({})", person.email, person.password, person.role);
     }
-    println!("\nAgents: {}", sheet.mcp_url);
+    say!("\nAgents: {}", sheet.mcp_url);
     for agent in &sheet.agents {
-        println!("  {:<16} {}   ({})", agent.name, agent.key, agent.scopes.join(" "));
+        say!("  {:<16} {}   ({})", agent.name, agent.key, agent.scopes.join(" "));
     }
     if let Some(agent) = sheet.agents.last() {
-        println!("\nConnect Claude Code (`countersign connect` knows other clients):");
+        say!("\nConnect Claude Code (`countersign connect` knows other clients):");
         for line in set_up(Client::ClaudeCode, &sheet.dashboard_url, &agent.key).lines() {
-            println!("  {line}");
+            say!("  {line}");
         }
     }
-    println!("\n{told}\nStop it with Ctrl-C; a second start continues with the same data.");
+    say!("\n{told}\nStop it with Ctrl-C; a second start continues with the same data.");
 }

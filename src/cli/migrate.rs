@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::logging;
+use super::{logging, out::say};
 use crate::{app::App, config::Config, error::Result};
 
 /// Bring the database's schema up to date; safe while others do the same
@@ -16,7 +16,7 @@ impl Migrate {
     pub(super) async fn run(self) -> Result<()> {
         logging::start(self.config.log);
         App::build(self.config)?.db.migrate().await?;
-        println!("The schema is up to date.");
+        say!("The schema is up to date.");
         Ok(())
     }
 }

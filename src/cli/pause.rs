@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::open;
+use super::{open, out::say};
 use crate::{config::Config, error::Result, store::agents, workflow::PauseTarget};
 
 /// Stop new requests and approvals, of everything, one kind or one agent
@@ -60,10 +60,10 @@ async fn switch(config: Config, target: Target, on: bool) -> Result<()> {
     };
     let changed = app.gate.set_pause_as_operator(target, on).await?;
     match (on, changed) {
-        (true, true) => println!("Paused {what}. Rejecting and withdrawing still work."),
-        (true, false) => println!("The pause of {what} is in force already."),
-        (false, true) => println!("Resumed {what}."),
-        (false, false) => println!("There is no pause of {what}."),
+        (true, true) => say!("Paused {what}. Rejecting and withdrawing still work."),
+        (true, false) => say!("The pause of {what} is in force already."),
+        (false, true) => say!("Resumed {what}."),
+        (false, false) => say!("There is no pause of {what}."),
     }
     Ok(())
 }

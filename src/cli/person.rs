@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::{open, print_json};
+use super::{open, out::say, print_json};
 use crate::{
     auth::accounts::{Changed, NewPerson},
     config::Config,
@@ -88,14 +88,14 @@ impl Person {
             Self::Role { named, role, config } => {
                 match open(config).await?.auth.set_role(&named.email, role).await? {
                     Changed::Now(person) => {
-                        println!("{} is {} now, and has to sign in again.", person.email, person.role);
+                        say!("{} is {} now, and has to sign in again.", person.email, person.role);
                     }
-                    Changed::Before(person) => println!("{} was {} already.", person.email, person.role),
+                    Changed::Before(person) => say!("{} was {} already.", person.email, person.role),
                 }
             }
             Self::Disable { named, config } => match open(config).await?.auth.disable(&named.email).await? {
-                Changed::Now(person) => println!("{} is disabled.", person.email),
-                Changed::Before(person) => println!("{} was disabled already.", person.email),
+                Changed::Now(person) => say!("{} is disabled.", person.email),
+                Changed::Before(person) => say!("{} was disabled already.", person.email),
             },
             Self::ResetPassword { named, json, config } => {
                 let reset = open(config).await?.auth.reset_password(&named.email).await?;
@@ -113,9 +113,9 @@ fn print_new(new: &NewPerson, json: bool) {
             "email": email, "role": role, "password": new.password, "api_token": new.api_token,
         }));
     }
-    println!("{email} is {role}. This is shown once:");
-    println!("  password   {}", new.password);
-    println!("  API token  {}", new.api_token);
+    say!("{email} is {role}. This is shown once:");
+    say!("  password   {}", new.password);
+    say!("  API token  {}", new.api_token);
 }
 
 async fn list(config: Config, json: bool) -> Result<()> {
@@ -127,7 +127,7 @@ async fn list(config: Config, json: bool) -> Result<()> {
     }
     for person in everybody {
         let state = if person.enabled { "" } else { "  disabled" };
-        println!("{:<8}  {}{state}", person.role.as_str(), plain(&person.email));
+        say!("{:<8}  {}{state}", person.role.as_str(), plain(&person.email));
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 use clap::Args;
 
-use super::open;
+use super::{open, out::say};
 use crate::{
     config::{Config, Lifetime},
     error::{Error, Result},
@@ -24,7 +24,7 @@ impl Prune {
         let older_than = TimeDelta::from_std(self.older_than.duration())
             .map_err(|_| Error::Setup("--older-than is too long.".to_owned()))?;
         let pruned = open(self.config).await?.gate.prune(older_than).await?;
-        println!("Pruned {pruned} action{}.", if pruned == 1 { "" } else { "s" });
+        say!("Pruned {pruned} action{}.", if pruned == 1 { "" } else { "s" });
         Ok(())
     }
 }

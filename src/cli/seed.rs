@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::open;
+use super::{open, out::say};
 use crate::{
     config::Config,
     error::Result,
@@ -22,7 +22,7 @@ impl Seed {
             Seeded::Loaded { products, orders } => format!("Loaded {products} products and {orders} orders."),
             Seeded::NotEmpty => "The shop has something in it already. Nothing was changed.".to_owned(),
         };
-        println!("{told}");
+        say!("{told}");
         Ok(())
     }
 }

@@ -32,6 +32,9 @@ impl FromStr for DatabaseUrl {
             Some(path) if path.contains(":memory:") => {
                 Err("can't be in memory, where nothing outlives a restart; write sqlite://PATH".to_owned())
             }
+            Some(path) if path.contains('?') => {
+                Err("takes no parameters after a `?`; write sqlite://PATH".to_owned())
+            }
             Some(path) => Ok(Self::Sqlite(path.into())),
             None => Err("must begin with sqlite:// or postgres://".to_owned()),
         }

@@ -79,9 +79,10 @@ impl Gate {
         }
         if floods {
             let clock = self.clock.clone();
+            let events: Vec<_> = (0..BATCH).map(|_| new_id()).collect();
             let close = move |conn: &mut Conn| {
                 let now = clock.now(conn)?;
-                close_floods(conn, now, BATCH)
+                close_floods(conn, &events, now)
             };
             self.db.write(close).await?;
         }

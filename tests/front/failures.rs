@@ -8,9 +8,11 @@ use reqwest::StatusCode;
 use serde_json::{Value, json};
 
 use crate::support::program::Program;
+use crate::support::rows::Rows;
 use crate::support::run::Fixture;
 use crate::support::settings::left_out;
-use crate::support::{Agent, Backend, Database, TestApp, backends};
+use crate::support::shop::refund;
+use crate::support::{Agent, Backend, Database, Person, TestApp, backends};
 
 backends!(a_message_that_is_none_is_an_event);
 async fn a_message_that_is_none_is_an_event(app: &TestApp) {
@@ -34,6 +36,56 @@ async fn a_message_that_is_none_is_an_event(app: &TestApp) {
     }
     app.only_denials_since(&before, 1).await;
     assert_eq!(told(app, "message", "denials").await, 4 + 40);
+}
+
+backends!(a_decision_that_never_reaches_the_gate_is_an_event);
+async fn a_decision_that_never_reaches_the_gate_is_an_event(app: &TestApp) {
+    app.order("#1001", 50_000).await;
+    let id = app.ask("request_refund", refund("#1001", 100)).await;
+    let (viewer, approver) = (app.person(Role::Viewer).await, app.person(Role::Approver).await);
+    let (looking, deciding) = (app.session(viewer).await, app.session(approver).await);
+    let post = |person: &Person, decision: &str, body: Value| {
+        let url = format!("{}/actions/{id}/{decision}", person.api);
+        person.http.post(url).bearer_auth(&person.api_token).json(&body).send()
+    };
+    let page = |decision: &str| format!("/actions/{id}/{decision}");
+    let is_event = async |before: &Rows, event: &str, code: &str, door: &str, id: Option<&str>| {
+        assert_eq!(app.grown_since(before).await, [("events", 1)], "{event} {code} {door}");
+        let told = app.last_event().await;
+        let said = json!([told["event"], told["outcome"], told["denied"], told["door"], told["action_id"]]);
+        assert_eq!(said, json!([event, code, true, door, id]));
+    };
+
+    let mut before = app.rows().await;
+    for _ in 0..30 {
+        assert_eq!(post(viewer, "approve", json!({})).await.unwrap().status(), StatusCode::FORBIDDEN);
+    }
+    is_event(&before, "approval", "forbidden", "rest", Some(&id)).await;
+    assert_eq!(told(app, "approval", "denials").await, 30);
+
+    before = app.rows().await;
+    assert_eq!(looking.submit(&page("reject"), &[]).await.status, StatusCode::FORBIDDEN);
+    is_event(&before, "rejection", "forbidden", "browser", Some(&id)).await;
+    before = app.rows().await;
+    assert_eq!(deciding.submit("/pause", &[("target", "all")]).await.status, StatusCode::FORBIDDEN);
+    is_event(&before, "pause", "forbidden", "browser", None).await;
+
+    let mut misled = deciding;
+    misled.form_token = "0".repeat(64);
+    before = app.rows().await;
+    assert_eq!(misled.submit(&page("approve"), &[]).await.status, StatusCode::FORBIDDEN);
+    is_event(&before, "approval", "forbidden", "browser", Some(&id)).await;
+
+    before = app.rows().await;
+    for malformed in [json!([]), json!({ "digest": 1 }), json!({ "digest": "x", "note": "n".repeat(1001) })] {
+        let status = post(approver, "approve", malformed).await.unwrap().status();
+        assert_eq!(status, StatusCode::BAD_REQUEST);
+    }
+    is_event(&before, "approval", "invalid_params", "rest", Some(&id)).await;
+    before = app.rows().await;
+    let status = post(approver, "reject", json!({ "digest": "x", "reason": " " })).await.unwrap().status();
+    assert_eq!(status, StatusCode::BAD_REQUEST);
+    is_event(&before, "rejection", "invalid_params", "rest", Some(&id)).await;
 }
 
 backends!(a_key_that_is_not_accepted_is_an_event);

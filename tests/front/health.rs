@@ -13,6 +13,16 @@ async fn a_server_says_that_it_is_alive_and_ready(app: &TestApp) {
     }
 }
 
+backends!(figures_are_for_this_machine_by_its_own_name);
+async fn figures_are_for_this_machine_by_its_own_name(app: &TestApp) {
+    let metrics = async |name: &str| {
+        let request = app.agent.http.get(format!("{}/metrics", app.url)).header("host", name);
+        request.send().await.unwrap().status()
+    };
+    assert_eq!(metrics("localhost").await, StatusCode::OK);
+    assert_eq!(metrics("evil.example").await, StatusCode::MISDIRECTED_REQUEST, "a rebound name");
+}
+
 in_browser!(a_browser_reaches_it);
 async fn a_browser_reaches_it(_app: &TestApp, browser: &Browser) {
     browser.goto("/healthz").await;

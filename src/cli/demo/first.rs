@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use crate::cli::out::say;
 use crate::error::{Error, Result};
 
 /// Stands beside the database from before it is made until its story is told.
@@ -46,7 +47,7 @@ pub(super) fn begin(folder: &Path, database: &Path) -> Result<Option<First>> {
         if !mark.exists() {
             return Ok(None);
         }
-        println!("An earlier first start did not finish: everything is made anew.\n");
+        say!("An earlier first start did not finish: everything is made anew.\n");
         remove(database).map_err(|error| {
             Error::Setup(format!("{} is unfinished and can't be removed: {error}.", database.display()))
         })?;

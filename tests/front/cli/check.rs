@@ -50,3 +50,20 @@ fn what_would_keep_serve_from_working_is_named() {
     let unwritable = Program::bare().with("DATABASE_URL", "sqlite:///nowhere/at/all.db");
     assert_eq!(unwritable.run(&["check", "--listen", "127.0.0.1:0"]).code, Some(1));
 }
+
+backends!(a_reader_that_has_seen_enough_is_no_failure);
+async fn a_reader_that_has_seen_enough_is_no_failure(database: &Database) {
+    let program = Program::on(database);
+    program.run(&["migrate"]).ok();
+    program.run(&["person", "add", "--email", "owner@example.com", "--role", "owner"]).ok();
+    for command in [&["check"][..], &["person", "list"], &["agent", "list", "--json"], &["connect", "cursor"]]
+    {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command_line = program.command(command);
+        command_line.env("COUNTERSIGN_LISTEN", "127.0.0.1:0").stdout(writer);
+        let ended = command_line.output().unwrap();
+        let said = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!((ended.status.code(), said.as_ref()), (Some(0), ""), "{command:?}");
+    }
+}

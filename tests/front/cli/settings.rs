@@ -7,7 +7,7 @@ const BAD: &[(&str, &str, &[&str])] = &[
     (
         "DATABASE_URL",
         "--database-url",
-        &["", "sqlite://", "mysql://localhost/x", "sqlite://:memory:"],
+        &["", "sqlite://", "mysql://localhost/x", "sqlite://:memory:", "sqlite://a.db?mode=memory"],
     ),
     ("COUNTERSIGN_LISTEN", "--listen", &["", "8080", "localhost", "127.0.0.1:99999"]),
     ("COUNTERSIGN_PUBLIC_URL", "--public-url", &["", "gate", "ftp://gate", "https://gate/path"]),
