@@ -37,6 +37,9 @@ const BAD: &[(&str, &str, &[&str])] = &[
     ("COUNTERSIGN_LOG", "--log", &["", "loud"]),
 ];
 
+/// On a port that nobody else has.
+const SERVE: &[&str] = &["serve", "--listen", "127.0.0.1:0"];
+
 #[test]
 fn a_bad_value_is_one_sentence_that_names_the_setting() {
     for (variable, flag, values) in BAD {
@@ -58,19 +61,17 @@ fn a_bad_value_is_one_sentence_that_names_the_setting() {
 fn a_secret_that_protects_nothing_is_refused() {
     for secret in ["", "short", "change-me-change-me-change-me-change-me", "00000000000000000000000000000000"]
     {
-        let sentence = Program::bare().with("COUNTERSIGN_SECRET", secret).run(&["serve"]).sentence();
+        let sentence = Program::bare().with("COUNTERSIGN_SECRET", secret).run(SERVE).sentence();
         assert!(sentence.starts_with("COUNTERSIGN_SECRET "), "{sentence}");
         assert!(secret.is_empty() || !sentence.contains(secret), "{sentence} repeats it");
     }
-    let without = Program::bare()
-        .with("DATABASE_URL", "postgres://nobody@localhost:1/nothing")
-        .run(&["serve"]);
+    let without = Program::bare().with("DATABASE_URL", "postgres://nobody@localhost:1/nothing").run(SERVE);
     assert!(without.sentence().starts_with("COUNTERSIGN_SECRET is missing."));
 }
 
 #[test]
 fn a_retry_window_names_a_kind_that_exists() {
-    let sentence = Program::bare().with("COUNTERSIGN_RETRY_WINDOW", "refunds=1h").run(&["serve"]).sentence();
+    let sentence = Program::bare().with("COUNTERSIGN_RETRY_WINDOW", "refunds=1h").run(SERVE).sentence();
     assert!(sentence.starts_with("COUNTERSIGN_RETRY_WINDOW names refunds"), "{sentence}");
 }
 
