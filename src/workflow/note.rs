@@ -17,7 +17,11 @@ pub(super) fn optional(field: &str, text: Option<&str>) -> Result<Option<String>
 /// A text that must say something.
 pub(super) fn required(field: &str, text: &str) -> Result<String> {
     if text::is_blank(text) {
-        return Err(Denial::invalid(field, format!("The {field} is missing; the agent is told it.")).into());
+        return Err(Denial::invalid(
+            field,
+            format!("The {field} is missing. Write one: the agent will read it."),
+        )
+        .into());
     }
     checked(field, text.trim())
 }

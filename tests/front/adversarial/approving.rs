@@ -45,7 +45,7 @@ async fn an_approval_by_a_form_from_elsewhere(app: &TestApp) {
         let page = session.submit(&format!("/actions/{id}/approve"), &form).await;
         assert_eq!(page.status, StatusCode::FORBIDDEN);
     }
-    assert_eq!(app.grown_since(&before).await, []);
+    app.only_denials_since(&before, 1).await;
 }
 
 backends!(an_approval_of_something_else_than_was_shown);
@@ -99,7 +99,8 @@ async fn a_decision_by_those_who_only_look(app: &TestApp) {
         let page = session.submit(&format!("/actions/{id}/approve"), &[("digest", "")]).await;
         assert_eq!(page.status, StatusCode::FORBIDDEN);
     }
-    app.only_denials_since(&before, 6).await;
+    // Approving and rejecting, by each of the two; the same in the browser is counted.
+    app.only_denials_since(&before, 4).await;
 }
 
 backends!(a_second_approval);
