@@ -7,7 +7,7 @@ mod support;
 use std::time::Instant;
 
 use serde_json::json;
-use support::{Outcome, Server, call, set_up};
+use support::{Outcome, Server, call, client, set_up};
 
 /// How many starts the median is taken of.
 const STARTS: usize = 11;
@@ -49,7 +49,7 @@ async fn ask(url: &str, key: &str) -> Outcome<()> {
     let tasks = (0..AT_ONCE).map(|task| {
         let (url, key) = (url.to_owned(), key.to_owned());
         tokio::spawn(async move {
-            let http = reqwest::Client::new();
+            let http = client()?;
             for round in (task..REQUESTS).step_by(AT_ONCE as usize) {
                 let order = format!("#{}", 1001 + round % 200);
                 if round % 2 == 0 {

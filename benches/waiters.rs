@@ -8,7 +8,7 @@ mod support;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use support::{Outcome, Server, call, set_up};
+use support::{Outcome, Server, call, client, set_up};
 
 const WAITERS: usize = 1_000;
 /// How long processor time is counted.
@@ -21,7 +21,7 @@ async fn main() -> Outcome<()> {
     let folder = tempfile::tempdir()?;
     let key = set_up(folder.path())?;
     let server = Server::start(folder.path()).await?;
-    let http = reqwest::Client::new();
+    let http = client()?;
     let order = json!({"order_id": "#1044", "currency": "INR", "reason": "bench"});
     let mut actions = Vec::new();
     for amount in 1..=WAITERS {
@@ -34,10 +34,10 @@ async fn main() -> Outcome<()> {
 
     let mut waiting = Vec::new();
     for action in &actions {
-        let (url, key, action) = (server.url.clone(), key.clone(), action.clone());
+        let (http, url, key, action) = (http.clone(), server.url.clone(), key.clone(), action.clone());
         waiting.push(tokio::spawn(async move {
             let wait = json!({"action_id": action, "wait_seconds": 50});
-            let status = call(&reqwest::Client::new(), &url, &key, "get_action_status", wait).await?;
+            let status = call(&http, &url, &key, "get_action_status", wait).await?;
             Outcome::Ok((status, Instant::now()))
         }));
     }
