@@ -7,9 +7,9 @@ use tracing_subscriber::EnvFilter;
 
 use crate::config::LogStyle;
 
-/// Where the HTTP library reads what strangers send.
-const STRANGERS: &str =
-    ",actix_http::h1::dispatcher=off,actix_http::h1::decoder=off,actix_http::h2::dispatcher=off";
+/// Where the HTTP library reads what strangers send, and where the MCP library answers clients who have hung up.
+const STRANGERS: &str = ",actix_http::h1::dispatcher=off,actix_http::h1::decoder=off,actix_http::h2::dispatcher=off,\
+     rmcp::service=off";
 
 /// Starts logging.
 pub(super) fn start(style: LogStyle) {
@@ -22,7 +22,7 @@ pub(super) fn start(style: LogStyle) {
     // The MCP library logs whole requests, reasons and all, and ids as agents chose them.
     let mut filter = format!("{},countersign={},rmcp=error", LevelFilter::from(others), style.level);
     if style.level < Level::DEBUG {
-        // Every connection that speaks no HTTP is an error there, and strangers make as many as they like.
+        // Every connection that speaks no HTTP, or hangs up, is an error there, and clients make as many as they like.
         filter += STRANGERS;
     }
     let filter = EnvFilter::new(filter);

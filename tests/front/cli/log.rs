@@ -2,11 +2,14 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::process::{Command, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
+use serde_json::json;
+
 use crate::support::program::Program;
+use crate::support::{Agent, http, runtime};
 
 /// No HTTP, half of it, too much of it, and a connection of HTTP/2 that breaks its rules.
 const HOSTILE: &[&[u8]] = &[
@@ -19,40 +22,96 @@ const HOSTILE: &[&[u8]] = &[
     b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\xff\xff\xff\xff\xff\xff\xff\xff\xff",
 ];
 
+/// A server and what it has said.
+struct Talking {
+    server: Child,
+    log: ChildStderr,
+    said: String,
+    listen: String,
+}
+
+impl Talking {
+    /// Starts one, and waits until it says where it listens.
+    fn start(program: &Program) -> Self {
+        let mut command = program.command(&["serve", "--listen", "127.0.0.1:0", "--log", "info"]);
+        let mut server = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut log = server.stderr.take().unwrap();
+        let mut said = String::new();
+        let listen = loop {
+            let mut some = [0; 1000];
+            let length = log.read(&mut some).unwrap();
+            said += std::str::from_utf8(&some[..length]).unwrap();
+            if let Some((_, address)) = said.split_once("listen=")
+                && let Some((address, _)) = address.split_once(' ')
+            {
+                break address.to_owned();
+            }
+        };
+        Self {
+            server,
+            log,
+            said,
+            listen,
+        }
+    }
+
+    /// Stops it. It has said nothing but what any start and stop says.
+    fn was_quiet(mut self) {
+        sleep(Duration::from_millis(500));
+        assert!(Command::new("kill").arg(self.server.id().to_string()).status().unwrap().success());
+        self.log.read_to_string(&mut self.said).unwrap();
+        self.server.wait().unwrap();
+        let loud: Vec<_> = self.said.lines().filter(|line| !line.contains(" INFO countersign")).collect();
+        assert!(loud.is_empty(), "{} lines, such as {loud:#?}", loud.len());
+    }
+}
+
 #[test]
 fn hostile_bytes_leave_no_line_behind() {
     let program = Program::bare();
-    let mut server = program
-        .command(&["serve", "--listen", "127.0.0.1:0", "--log", "info"])
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut log = server.stderr.take().unwrap();
-    let mut said = String::new();
-    let listen = loop {
-        let mut some = [0; 1000];
-        let length = log.read(&mut some).unwrap();
-        said += std::str::from_utf8(&some[..length]).unwrap();
-        if let Some((_, address)) = said.split_once("listen=")
-            && let Some((address, _)) = address.split_once(' ')
-        {
-            break address.to_owned();
-        }
-    };
+    let talking = Talking::start(&program);
     let endless = vec![b'x'; 300_000];
     for _ in 0..20 {
         for bytes in HOSTILE.iter().copied().chain([endless.as_slice()]) {
-            let mut stranger = TcpStream::connect(&listen).unwrap();
+            let mut stranger = TcpStream::connect(&talking.listen).unwrap();
             // It may hang up in the middle.
             let _ = stranger.write_all(bytes);
             let _ = stranger.set_read_timeout(Some(Duration::from_millis(5)));
             let _ = stranger.read(&mut [0; 100]);
         }
     }
-    sleep(Duration::from_millis(500));
-    assert!(Command::new("kill").arg(server.id().to_string()).status().unwrap().success());
-    log.read_to_string(&mut said).unwrap();
-    server.wait().unwrap();
-    let loud: Vec<_> = said.lines().filter(|line| !line.contains(" INFO countersign")).collect();
-    assert!(loud.is_empty(), "{} lines, such as {loud:#?}", loud.len());
+    talking.was_quiet();
+}
+
+#[test]
+fn who_hangs_up_while_it_waits_leaves_no_line_behind() {
+    let program = Program::bare();
+    for command in ["migrate", "seed"] {
+        program.run(&[command]).ok();
+    }
+    let scopes = ["--scope", "orders:write"];
+    let added = program
+        .run(&[&["agent", "add", "--name", "hasty", "--json"], &scopes[..]].concat())
+        .json();
+    let talking = Talking::start(&program);
+    runtime().block_on(async {
+        let agent = Agent {
+            elsewhere: None,
+            stdio: None,
+            name: "hasty".into(),
+            key: added["key"].as_str().unwrap().into(),
+            endpoint: format!("http://{}/mcp", talking.listen),
+            http: http::client(),
+        };
+        let refund =
+            json!({ "order_id": "1200", "amount_minor": 100, "currency": "INR", "reason": "Broken" });
+        let asked = agent.call("request_refund", refund).await.ok();
+        let wait = json!({ "action_id": asked["action_id"], "wait_seconds": 50 });
+        for agent in agent.processes(5) {
+            let waiting = tokio::spawn(agent.calling("get_action_status", &wait));
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            waiting.abort();
+        }
+    });
+    talking.was_quiet();
 }
