@@ -49,7 +49,7 @@ async fn one_budget_for_two_servers(backend: &Backend) {
     let app = TestApp::with(*backend, |config| config.write_rate = slow).await;
     app.order("#1001", 50_000).await;
     let second = app.another_server_with(|config| config.write_rate = slow);
-    let there = app.agent.at(&second);
+    let there = app.agent.at(&second.url);
 
     for amount in 1..=2 {
         app.agent.call("request_refund", refund("#1001", amount)).await.ok();
@@ -75,7 +75,7 @@ async fn a_decision_wakes_who_waits(app: &TestApp) {
     app.order("#1001", 50_000).await;
     let asked = app.agent.call("request_refund", refund("#1001", 100)).await.ok();
     let second = app.another_server();
-    let there = app.agent.at(&second);
+    let there = app.agent.at(&second.url);
     let wait = json!({ "action_id": id(&asked), "wait_seconds": 50 });
     let begun = Instant::now();
     let waiting = [app.agent.calling("get_action_status", &wait), there.calling("get_action_status", &wait)];

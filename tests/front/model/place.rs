@@ -12,7 +12,7 @@ use crate::support::books::Books;
 use crate::support::program::{Program, Served};
 use crate::support::rival::Rival;
 use crate::support::run::Fixture;
-use crate::support::{Agent, Backend, Person, TestApp, http};
+use crate::support::{Agent, Backend, Person, TestApp};
 
 pub const AGENTS: [&str; 2] = ["assistant", "another"];
 
@@ -156,18 +156,9 @@ impl Place {
 
 impl Callers {
     fn at(&self, url: &str) -> Self {
-        let agent = |agent: &Agent| Agent {
-            endpoint: format!("{url}/mcp"),
-            http: http::client(),
-            ..agent.clone()
-        };
         Self {
-            agents: self.agents.each_ref().map(agent),
-            person: Person {
-                api: format!("{url}/api/v1"),
-                http: http::client(),
-                ..self.person.clone()
-            },
+            agents: self.agents.each_ref().map(|agent| agent.at(url)),
+            person: self.person.at(url),
         }
     }
 }

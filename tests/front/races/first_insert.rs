@@ -14,7 +14,7 @@ backends!(the_second_server_waits_for_the_first);
 
 async fn one_request_through_two_servers(app: &TestApp) {
     let other_server = app.another_server();
-    let there = app.agent.at(&other_server);
+    let there = app.agent.at(&other_server.url);
     let processes = [app.agent.processes(CONTENDERS / 2), there.processes(CONTENDERS / 2)].concat();
     let books = app.books();
     repeat("first insert, two servers", app.database.backend, ROUNDS, async |round| {
@@ -40,7 +40,7 @@ async fn one_request_through_two_servers(app: &TestApp) {
 
 async fn the_second_server_waits_for_the_first(GatedApp { app, gate }: &GatedApp) {
     let other_server = app.another_server();
-    let there = app.agent.at(&other_server);
+    let there = app.agent.at(&other_server.url);
     let books = app.books();
     repeat("first insert, one before the other", app.database.backend, ROUNDS, async |round| {
         let order = app.order(&format!("#{round}"), 50_000).await.name;

@@ -50,7 +50,7 @@ async fn lock_out(app: &TestApp, others: &[Server], place: &str, lock: impl Fn(&
     let person = app.person(Role::Approver).await;
     let mut callers: Vec<_> = others
         .iter()
-        .map(|server| Callers::new(&person.at(server), &app.agent.at(server), FEW_CALLERS))
+        .map(|server| Callers::new(&person.at(&server.url), &app.agent.at(&server.url), FEW_CALLERS))
         .collect();
     callers.push(Callers::new(person, &app.agent, CALLERS));
     let session = app.session(person).await;

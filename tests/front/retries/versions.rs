@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::support::shop::id;
-use crate::support::{Backend, Person, TestApp, backends};
+use crate::support::{Backend, TestApp, backends};
 
 /// A letter to somebody. Its second version can be registered mail.
 #[derive(Clone)]
@@ -89,7 +89,7 @@ backends!(a_later_version_finds_the_earlier_action);
 async fn a_later_version_finds_the_earlier_action(backend: &Backend) {
     let app = TestApp::with_registry(*backend, Registry::default().kind(Letter::<1>)).await;
     let later = app.another_server_of(Registry::default().kind(Letter::<2>));
-    let there = app.agent.at(&later);
+    let there = app.agent.at(&later.url);
     let approver = app.person(Role::Approver).await;
     let letter = json!({ "to": "Ada", "reason": "She asked" });
     let plain = json!({ "to": "Ada", "registered": false, "reason": "She asked again" });
@@ -103,10 +103,7 @@ async fn a_later_version_finds_the_earlier_action(backend: &Backend) {
     let other = there.call("request_letter", registered).await.ok();
     assert_eq!(other["disposition"], "new", "another write");
 
-    let at_later = Person {
-        api: format!("{}/api/v1", later.url),
-        ..approver.clone()
-    };
+    let at_later = approver.at(&later.url);
     let failed = at_later.approve(&first).await.ok();
     assert_eq!(
         (&failed["status"], &failed["refusal"]["rule"]),

@@ -7,7 +7,6 @@ use futures_util::future::BoxFuture;
 use reqwest::{RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 
-use super::app::Server;
 use super::elsewhere::{Elsewhere, Stdio};
 use super::http;
 
@@ -53,9 +52,9 @@ impl Agent {
     }
 
     /// The agent at another server, with connections of its own.
-    pub fn at(&self, server: &Server) -> Self {
+    pub fn at(&self, url: &str) -> Self {
         Self {
-            endpoint: format!("{}/mcp", server.url),
+            endpoint: format!("{url}/mcp"),
             http: http::client(),
             ..self.clone()
         }

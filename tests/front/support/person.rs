@@ -7,7 +7,6 @@ use futures_util::future::BoxFuture;
 use reqwest::{RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 
-use super::app::Server;
 use super::elsewhere::Elsewhere;
 use super::http;
 use super::shop::id;
@@ -49,9 +48,9 @@ impl Person {
     }
 
     /// The person at another server, in a window of its own.
-    pub fn at(&self, server: &Server) -> Self {
+    pub fn at(&self, url: &str) -> Self {
         Self {
-            api: format!("{}/api/v1", server.url),
+            api: format!("{url}/api/v1"),
             http: http::client(),
             ..self.clone()
         }

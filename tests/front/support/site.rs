@@ -10,7 +10,7 @@ use super::program::{Program, Served};
 use super::rival::Rival;
 use super::run::Fixture;
 use super::settings::rounds;
-use super::{Agent, Backend, Database, Person, TestApp, http};
+use super::{Agent, Backend, Database, Person, TestApp};
 
 pub struct Site {
     pub books: Books,
@@ -71,20 +71,12 @@ impl Site {
 
     /// The agent, as it calls the program that runs now, with connections of its own.
     pub fn agent(&self) -> Agent {
-        Agent {
-            endpoint: format!("{}/mcp", self.url()),
-            http: http::client(),
-            ..self.agent.clone()
-        }
+        self.agent.at(self.url())
     }
 
     /// The person, likewise.
     pub fn person(&self) -> Person {
-        Person {
-            api: format!("{}/api/v1", self.url()),
-            http: http::client(),
-            ..self.person.clone()
-        }
+        self.person.at(self.url())
     }
 
     /// Waits until nothing is being written.
