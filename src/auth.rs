@@ -22,7 +22,7 @@ pub use token::{Issued, TokenKind};
 
 use crate::{
     audit::{Actor, Source, What},
-    db::{Clock, Db},
+    db::{Clock, Conn, Db, QueryResult},
     error::{Code, Denial, Result},
     store::{
         agents::{self, Agent},
@@ -99,27 +99,12 @@ impl Auth {
     /// # Errors
     /// `unauthenticated`, once that is recorded.
     pub async fn api_token(&self, token: &str, source: &Source) -> Result<Visitor> {
-        let presented = self.secret.present(TokenKind::Person, token);
-        let found = self.db.read(move |conn| {
-            let found = credentials::find(conn, presented.prefix())?;
-            let genuine = presented.matches(found.as_ref().map(|found| found.mac.as_str()));
-            let owned = found.and_then(|found| Some((found.person_id.clone()?, found)));
-            let Some((person_id, found)) = owned else { return Ok(Err(None)) };
-            let good = genuine && found.revoked_at.is_none();
-            let person = people::find(conn, &person_id)?.filter(|person| good && person.enabled);
-            Ok(person.ok_or(Some(person_id)).map(|person| Visitor {
-                person,
-                means: Means::Token(found.prefix),
-            }))
-        });
-        match found.await? {
-            Ok(visitor) => Ok(visitor),
-            Err(owner) => {
-                let actor = owner.map_or(Actor::Stranger, Actor::Person);
-                self.failed(What::Authentication, actor, source, Code::Unauthenticated).await?;
-                Err(Denial::new(Code::Unauthenticated, "The API token is not valid.").into())
-            }
-        }
+        let enabled = |conn: &mut Conn, id: &str| Ok(people::find(conn, id)?.filter(|person| person.enabled));
+        let (person, prefix) = self.holder(TokenKind::Person, token, source, enabled).await?;
+        Ok(Visitor {
+            person,
+            means: Means::Token(prefix),
+        })
     }
 
     /// The agent whose key this is.
@@ -127,22 +112,42 @@ impl Auth {
     /// # Errors
     /// `unauthenticated`, once that is recorded.
     pub async fn agent_key(&self, key: &str, source: &Source) -> Result<Agent> {
-        let presented = self.secret.present(TokenKind::Agent, key);
+        let active = |conn: &mut Conn, id: &str| {
+            Ok(agents::find(conn, id)?.filter(|agent| agent.revoked_at.is_none()))
+        };
+        let (agent, _) = self.holder(TokenKind::Agent, key, source, active).await?;
+        Ok(agent)
+    }
+
+    /// Who holds a key or token, as `find` reads those who may come in, and the prefix of its row.
+    async fn holder<T: Send + 'static>(
+        &self,
+        kind: TokenKind,
+        text: &str,
+        source: &Source,
+        find: fn(&mut Conn, &str) -> QueryResult<Option<T>>,
+    ) -> Result<(T, String)> {
+        let (name, actor): (_, fn(String) -> Actor) = match kind {
+            TokenKind::Agent => ("agent key", Actor::Agent),
+            TokenKind::Person | TokenKind::Session => ("API token", Actor::Person),
+        };
+        let presented = self.secret.present(kind, text);
         let found = self.db.read(move |conn| {
-            let found = credentials::find(conn, presented.prefix())?;
-            let genuine = presented.matches(found.as_ref().map(|found| found.mac.as_str()));
-            let owned = found.and_then(|found| Some((found.agent_id.clone()?, found)));
-            let Some((agent_id, found)) = owned else { return Ok(Err(None)) };
-            let good = genuine && found.revoked_at.is_none();
-            let agent = agents::find(conn, &agent_id)?.filter(|agent| good && agent.revoked_at.is_none());
-            Ok(agent.ok_or(Some(agent_id)))
+            let stored = credentials::find(conn, presented.prefix())?;
+            let genuine = presented.matches(stored.as_ref().map(|stored| stored.mac.as_str()));
+            let Some(stored) = stored else { return Ok(Err(None)) };
+            let owner = if kind == TokenKind::Agent { stored.agent_id } else { stored.person_id };
+            let Some(id) = owner else { return Ok(Err(None)) };
+            let good = genuine && stored.revoked_at.is_none();
+            let holder = find(conn, &id)?.filter(|_| good);
+            Ok(holder.map(|holder| (holder, stored.prefix)).ok_or(Some(id)))
         });
         match found.await? {
-            Ok(agent) => Ok(agent),
+            Ok(held) => Ok(held),
             Err(owner) => {
-                let actor = owner.map_or(Actor::Stranger, Actor::Agent);
+                let actor = owner.map_or(Actor::Stranger, actor);
                 self.failed(What::Authentication, actor, source, Code::Unauthenticated).await?;
-                Err(Denial::new(Code::Unauthenticated, "The agent key is not valid.").into())
+                Err(Denial::new(Code::Unauthenticated, format!("The {name} is not valid.")).into())
             }
         }
     }
