@@ -125,11 +125,7 @@ impl Shell {
 
     /// Whether a pause in force keeps actions of that kind and agent from being approved.
     pub fn pauses(&self, kind: &str, agent_id: &str) -> bool {
-        let concerned = [
-            PauseTarget::Everything.key(),
-            PauseTarget::Kind(kind.to_owned()).key(),
-            PauseTarget::Agent(agent_id.to_owned()).key(),
-        ];
+        let concerned = PauseTarget::concerning(kind, agent_id);
         self.paused.iter().any(|paused| concerned.contains(&paused.target))
     }
 }

@@ -31,6 +31,12 @@ impl PauseTarget {
         }
     }
 
+    /// The keys of all that concern actions of that kind and agent.
+    pub fn concerning(kind: &str, agent_id: &str) -> [String; 3] {
+        let targets = [Self::Everything, Self::Kind(kind.to_owned()), Self::Agent(agent_id.to_owned())];
+        targets.map(|target| target.key())
+    }
+
     /// The target of a stored key.
     pub fn from_key(key: &str) -> Option<Self> {
         match key.split_once(':') {
@@ -46,12 +52,7 @@ impl PauseTarget {
 /// transaction ends: an owner who is told of a pause knows that nobody acts on having looked earlier.
 pub fn paused(conn: &mut Conn, kind: &str, agent_id: &str) -> QueryResult<Option<Denial>> {
     Latch::Pauses.share(conn)?;
-    let targets = [
-        PauseTarget::Everything.key(),
-        PauseTarget::Kind(kind.to_owned()).key(),
-        PauseTarget::Agent(agent_id.to_owned()).key(),
-    ];
-    let in_force = !pauses::among(conn, &targets)?.is_empty();
+    let in_force = !pauses::among(conn, &PauseTarget::concerning(kind, agent_id))?.is_empty();
     let sentence =
         "An owner has paused this. Nothing was stored or changed; ask a person when it will be resumed.";
     Ok(in_force.then(|| Denial::new(Code::Paused, sentence)))
