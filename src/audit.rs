@@ -120,22 +120,31 @@ text_enum! {
     }
 }
 
-impl What {
-    /// The group by which people filter the log.
-    pub fn category(self) -> &'static str {
-        match self {
-            Self::ToolCall | Self::Message | Self::Denials => "tools",
-            Self::Approval | Self::Rejection | Self::Expiry => "decisions",
-            Self::SignIn | Self::Authentication | Self::FailedSignIns | Self::SignOut => "sign_ins",
-            Self::Account => "accounts",
-            Self::Pause | Self::Resume => "pauses",
-            Self::Prune => "upkeep",
-        }
+text_enum! {
+    /// The groups of events by which people filter the log.
+    pub enum Category {
+        Tools = "tools",
+        Decisions = "decisions",
+        SignIns = "sign_ins",
+        Accounts = "accounts",
+        Pauses = "pauses",
+        Upkeep = "upkeep",
     }
 }
 
-/// The values of [`What::category`].
-pub const CATEGORIES: [&str; 6] = ["tools", "decisions", "sign_ins", "accounts", "pauses", "upkeep"];
+impl What {
+    /// The group it belongs to.
+    pub fn category(self) -> Category {
+        match self {
+            Self::ToolCall | Self::Message | Self::Denials => Category::Tools,
+            Self::Approval | Self::Rejection | Self::Expiry => Category::Decisions,
+            Self::SignIn | Self::Authentication | Self::FailedSignIns | Self::SignOut => Category::SignIns,
+            Self::Account => Category::Accounts,
+            Self::Pause | Self::Resume => Category::Pauses,
+            Self::Prune => Category::Upkeep,
+        }
+    }
+}
 
 /// One line of the log, before it is written.
 #[derive(Debug, Clone)]
@@ -225,7 +234,7 @@ impl Entry {
         NewEvent {
             id: id.to_owned(),
             at,
-            category: self.what.category(),
+            category: self.what.category().as_str(),
             event: self.what.as_str(),
             actor_kind,
             actor_id,

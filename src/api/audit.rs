@@ -75,7 +75,7 @@ pub async fn list(request: HttpRequest, gate: web::Data<Gate>) -> Result<HttpRes
     let wanted = Wanted {
         since: query.parsed::<Moment>("since")?,
         until: query.parsed::<Moment>("until")?,
-        category: query.text("category"),
+        category: query.parsed("category")?,
         actor: query.text("actor"),
         action_id: query.id("action")?,
         denied: query.flag("denied")?,

@@ -8,7 +8,7 @@ use utoipa::{
     },
 };
 
-use crate::{audit::CATEGORIES, error::Code, store::actions::Status};
+use crate::{audit::Category, error::Code, store::actions::Status};
 
 /// Stands for every [`Code`] in the document.
 pub struct CodeName;
@@ -37,7 +37,7 @@ impl ToSchema for StatusName {}
 
 impl PartialSchema for CategoryName {
     fn schema() -> RefOr<Schema> {
-        one_of(CATEGORIES.into_iter())
+        one_of(Category::ALL.iter().map(|category| category.as_str()))
     }
 }
 

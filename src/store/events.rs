@@ -46,7 +46,7 @@ pub struct Event {
 pub struct Filter {
     pub since: Option<Timestamp>,
     pub until: Option<Timestamp>,
-    pub category: Option<String>,
+    pub category: Option<&'static str>,
     pub actor_id: Option<String>,
     pub action_id: Option<String>,
     /// Only what was refused, or only what was not.
@@ -127,8 +127,8 @@ fn matching(filter: &Filter) -> audit_events::BoxedQuery<'static, <Conn as Conne
     if let Some(until) = filter.until {
         query = query.filter(audit_events::at.lt(until));
     }
-    if let Some(category) = &filter.category {
-        query = query.filter(audit_events::category.eq(category.clone()));
+    if let Some(category) = filter.category {
+        query = query.filter(audit_events::category.eq(category));
     }
     if let Some(actor_id) = &filter.actor_id {
         query = query.filter(audit_events::actor_id.eq(actor_id.clone()));

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     audit::{
-        CATEGORIES,
+        Category,
         log::{self, Moment, Wanted},
     },
     auth::Visitor,
@@ -47,7 +47,7 @@ const PERIODS: [(&str, &str, Option<i64>); 5] = [
 pub struct Choice {
     /// A name of [`PERIODS`].
     period: String,
-    category: String,
+    category: Option<Category>,
     /// Only what was refused, or only what was not.
     denied: Option<bool>,
     /// A person's e-mail address or an agent's name.
@@ -115,7 +115,7 @@ pub async fn page(site: Site, visitor: Visitor, Asked(choice): Asked<Choice>) ->
     })
 }
 
-/// The log's refusal of a category or a person that does not exist.
+/// The log's refusal of a person that does not exist.
 fn not_understood(error: Error) -> Refused {
     Refused::from(error).in_list("/audit")
 }
@@ -128,7 +128,7 @@ impl Question for Choice {
             period: query
                 .with("period", "must be one of hour, week, month, all", period)?
                 .unwrap_or_default(),
-            category: query.text("category").unwrap_or_default(),
+            category: query.parsed("category")?,
             denied: query.flag("denied")?,
             actor: query.text("actor").unwrap_or_default(),
             action: query.id("action")?.unwrap_or_default(),
@@ -150,7 +150,7 @@ impl Choice {
         let given = |text: &String| (!text.is_empty()).then(|| text.clone());
         Wanted {
             since: hours.map(|hours| Moment(now - TimeDelta::hours(hours))),
-            category: given(&self.category),
+            category: self.category,
             actor: given(&self.actor),
             action_id: given(&self.action),
             denied: self.denied,
@@ -165,7 +165,7 @@ impl Choice {
         let denied = self.denied.map_or("", |denied| if denied { "true" } else { "false" });
         let own = [
             ("period", self.period.as_str()),
-            ("category", self.category.as_str()),
+            ("category", self.category.map_or("", Category::as_str)),
             ("denied", denied),
             ("actor", self.actor.as_str()),
             ("action", self.action.as_str()),
@@ -190,26 +190,26 @@ impl Choice {
 
     /// Each group is put on by its chip, and off again by the same.
     fn groups(&self) -> Vec<Chip> {
-        let on = self.category.as_str();
-        let group = |name: &str| Chip {
-            href: self.with(|choice| {
-                choice.category = if on == name { String::new() } else { name.to_owned() };
-            }),
-            label: label(name),
-            on: on == name,
+        let group = |category: &Category| {
+            let on = self.category == Some(*category);
+            Chip {
+                href: self.with(|choice| choice.category = (!on).then_some(*category)),
+                label: label(*category),
+                on,
+            }
         };
         let denied = Chip {
             href: self.with(|choice| choice.denied = choice.denied.is_none().then_some(true)),
             label: if self.denied == Some(false) { "Not denied" } else { "Denied" }.to_owned(),
             on: self.denied.is_some(),
         };
-        std::iter::once(denied).chain(CATEGORIES.map(group)).collect()
+        std::iter::once(denied).chain(Category::ALL.iter().map(group)).collect()
     }
 }
 
 /// "sign_ins" as "Sign-ins".
-fn label(category: &str) -> String {
-    let mut label = category.replace('_', "-");
+fn label(category: Category) -> String {
+    let mut label = category.as_str().replace('_', "-");
     if let Some(first) = label.get_mut(..1) {
         first.make_ascii_uppercase();
     }
@@ -241,6 +241,7 @@ mod tests {
     #[test]
     fn figures_and_labels() {
         assert_eq!((grouped(0), grouped(1_204_331)), ("0".to_owned(), "1,204,331".to_owned()));
-        assert_eq!(CATEGORIES.map(label), ["Tools", "Decisions", "Sign-ins", "Accounts", "Pauses", "Upkeep"]);
+        let labels: Vec<_> = Category::ALL.iter().map(|category| label(*category)).collect();
+        assert_eq!(labels, ["Tools", "Decisions", "Sign-ins", "Accounts", "Pauses", "Upkeep"]);
     }
 }
