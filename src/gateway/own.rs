@@ -149,8 +149,7 @@ impl Gateway {
             let Some((view, left)) = self.own_action(caller, action_id).await? else {
                 return self.deny(caller, tool, no_such_action(), Bound::Limited).await;
             };
-            let open =
-                [Status::Pending, Status::Executing].iter().any(|status| view.status == status.as_str());
+            let open = matches!(view.status, Status::Pending | Status::Executing);
             if !open || tokio::time::Instant::now() >= deadline {
                 break (view, "ok");
             }

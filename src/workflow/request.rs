@@ -84,12 +84,8 @@ impl Gate {
                     disposition,
                     now,
                 }) => {
-                    let outcome = match disposition {
-                        Disposition::New => Status::Pending.as_str(),
-                        repeated => repeated.as_str(),
-                    };
-                    let entry =
-                        Entry::new(What::ToolCall, actor, &request.source, outcome).with("tool", tool);
+                    let entry = Entry::new(What::ToolCall, actor, &request.source, disposition.outcome())
+                        .with("tool", tool);
                     let subject = subjects::of(conn, &action.id)?.into_keys().next();
                     audit::record(conn, &ids.event, now, &about(entry, &action).subject(subject))?;
                     gate.view(conn, &action, now, Some(disposition)).map(Ok)
@@ -115,8 +111,9 @@ impl Gate {
                 return Ok(None);
             };
             let now = recaller.clock.now(conn)?;
-            let disposition = outcome.parse().unwrap_or(Disposition::New);
-            recaller.view(conn, &action, now, Some(disposition)).map(|view| Some(Ok(view)))
+            recaller
+                .view(conn, &action, now, Disposition::of_outcome(&outcome))
+                .map(|view| Some(Ok(view)))
         };
         self.db.write_once(&event, work, recall).await?.map_err(Error::from)
     }

@@ -26,6 +26,21 @@ text_enum! {
     }
 }
 
+impl Disposition {
+    /// The outcome by which the log tells of the request.
+    pub(super) fn outcome(self) -> &'static str {
+        match self {
+            Self::New => Status::Pending.as_str(),
+            repeated => repeated.as_str(),
+        }
+    }
+
+    /// The one of which the log tells so.
+    pub(super) fn of_outcome(outcome: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|disposition| disposition.outcome() == outcome)
+    }
+}
+
 /// An action in the shape of every write's answer. Absent parts are left out.
 #[derive(Debug, Clone, Serialize, JsonSchema, utoipa::ToSchema)]
 pub struct ActionView {
@@ -33,10 +48,14 @@ pub struct ActionView {
     pub action_id: String,
     pub kind: String,
     /// pending, executing, executed, failed, rejected, withdrawn, expired or indeterminate.
-    pub status: String,
+    #[schema(value_type = String)]
+    #[schemars(with = "String")]
+    pub status: Status,
     /// new, joined or replayed; only in the answer to a request.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub disposition: Option<String>,
+    #[schema(value_type = Option<String>)]
+    #[schemars(with = "Option<String>")]
+    pub disposition: Option<Disposition>,
     /// 1 for the first action of a write, one more for each that followed it.
     pub attempt: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -126,8 +145,8 @@ impl Gate {
         Ok(ActionView {
             action_id: action.id.clone(),
             kind: action.kind.clone(),
-            status: status.as_str().to_owned(),
-            disposition: disposition.map(|disposition| disposition.as_str().to_owned()),
+            status,
+            disposition,
             attempt: action.attempt,
             previous_action_id: action.previous_action_id.clone(),
             summary: action.summary.clone(),
