@@ -76,7 +76,7 @@ pub struct ActionView {
     pub result: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refusal: Option<RefusalView>,
-    /// Of an old action: since when its params, reason, note and changes are no longer kept.
+    /// Of an old action: since when its params, reason, note and changes are no longer kept. RFC 3339, UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dropped: Option<String>,
     /// What to do now.
@@ -156,15 +156,10 @@ impl Gate {
             decision,
             result: action.result.as_deref().and_then(|result| serde_json::from_str(result).ok()),
             refusal: refusal.map(|(rule, message)| RefusalView { rule, message }),
-            dropped: action.pruned_at.map(dropped),
+            dropped: action.pruned_at.map(rfc3339),
             next: next(status, disposition).to_owned(),
         })
     }
-}
-
-/// What is told in place of what was dropped.
-pub fn dropped(at: Timestamp) -> String {
-    format!("Dropped on {}.", at.format("%-d %b %Y"))
 }
 
 /// What an agent should do now, in one sentence or two.

@@ -137,7 +137,7 @@ impl Shown {
             }),
             notes: notes(&detail, paused),
             effect: effect(&detail),
-            dropped: detail.view.dropped.clone(),
+            dropped: action.pruned_at.map(|at| format!("Dropped on {}.", when::day(at))),
             reason: action.reason.clone(),
             remark: text::remark(&action.reason),
             facts: detail.preview.as_ref().map(|preview| preview.facts.clone()),

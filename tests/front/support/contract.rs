@@ -107,7 +107,7 @@ fn action(kind: Option<&str>, more: &[&str]) -> Value {
         "requested_at": time(), "expires_at": time(), "decision": decision,
         "review_url": { "type": "string", "pattern": "^https?://[^/]+/actions/[0-9a-f-]{36}$" },
         "result": { "type": "object" },
-        "dropped": text(), "refusal": closed(&["rule", "message"], json!({ "rule": text(), "message": sentence() })),
+        "dropped": time(), "refusal": closed(&["rule", "message"], json!({ "rule": text(), "message": sentence() })),
         "next": sentence(),
     });
     for name in more {
