@@ -30,7 +30,7 @@ pub use claim::Approval;
 pub use decider::{Decider, Means};
 pub use list::{Listed, Page, Rows, Wanted};
 pub use pause::PauseTarget;
-pub use queue::{Detail, Happening, Related, Waiting};
+pub use queue::{Detail, Happening, Waiting};
 pub use reject::Rejection;
 pub use request::{Request, scope_missing, split};
 pub use view::{ActionView, Disposition};

@@ -14,8 +14,11 @@ use super::{
 };
 use crate::{
     kinds::Change,
-    store::{actions::Status, read_id},
-    workflow::{ActionView, Detail, Gate, Page, Related, Wanted},
+    store::{
+        actions::{Action, Status},
+        read_id,
+    },
+    workflow::{ActionView, Detail, Gate, Page, Waiting, Wanted, view::rfc3339},
 };
 
 /// What a list of actions can be asked.
@@ -61,6 +64,21 @@ pub struct ActionDetail {
     /// `dropped`.
     #[serde(skip_serializing_if = "Option::is_none")]
     preview: Option<Vec<Change>>,
+}
+
+/// Another action on the same record.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Related {
+    action_id: String,
+    kind: String,
+    summary: String,
+    #[schema(value_type = String)]
+    status: Status,
+    agent: String,
+    /// RFC 3339, UTC.
+    requested_at: String,
+    /// Whether it asks for exactly the same write.
+    same_write: bool,
 }
 
 /// A page of actions, newest first
@@ -111,7 +129,9 @@ impl From<Detail> for ActionDetail {
         let kept = detail.view.dropped.is_none();
         let params = serde_json::from_str(&detail.action.effective_params);
         let preview = detail.preview.map_or(detail.changes, |preview| preview.changes);
+        let related = |one: &Waiting| Related::of(one, &detail.action);
         Self {
+            related: detail.related.iter().map(related).collect(),
             action: detail.view,
             agent: detail.agent,
             reason: kept.then_some(detail.action.reason),
@@ -119,8 +139,21 @@ impl From<Detail> for ActionDetail {
             params: kept.then(|| params.unwrap_or_default()),
             digest: detail.action.digest,
             subject_versions: detail.versions,
-            related: detail.related,
             preview: kept.then_some(preview),
+        }
+    }
+}
+
+impl Related {
+    fn of(one: &Waiting, action: &Action) -> Self {
+        Self {
+            action_id: one.action.id.clone(),
+            kind: one.action.kind.clone(),
+            summary: one.action.summary.clone(),
+            status: one.status,
+            agent: one.agent.clone(),
+            requested_at: rfc3339(one.action.requested_at),
+            same_write: one.action.is_same_write(action),
         }
     }
 }

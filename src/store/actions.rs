@@ -88,6 +88,11 @@ impl Action {
         }
     }
 
+    /// Whether the other one asks for exactly the same write.
+    pub fn is_same_write(&self, other: &Self) -> bool {
+        self.fingerprint == other.fingerprint
+    }
+
     /// Whether the time to decide is over.
     pub fn is_past_due(&self, now: Timestamp) -> bool {
         self.expires_at <= now

@@ -4,10 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono::TimeDelta;
 
-use super::{
-    Gate,
-    view::{ActionView, rfc3339},
-};
+use super::{Gate, view::ActionView};
 use crate::{
     db::{Conn, QueryResult, Timestamp},
     error::{Code, Denial, Result},
@@ -58,29 +55,15 @@ pub struct Detail {
     /// The rule that would refuse it today.
     pub refusal_today: Option<Refusal>,
     /// Other actions on the same records that are open, or were executed just before.
-    pub related: Vec<Related>,
-    /// The latest equal request that was executed or rejected, and when.
-    pub repeats: Option<(Related, Timestamp)>,
+    pub related: Vec<Waiting>,
+    /// The latest equal request that was executed or rejected.
+    pub repeats: Option<Waiting>,
     /// The latest other actions on the same records.
-    pub earlier: Vec<Related>,
+    pub earlier: Vec<Waiting>,
     /// The attempt before this one, if it ended without effect.
     pub without_effect: Option<String>,
     /// What happened so far, oldest first.
     pub happenings: Vec<Happening>,
-}
-
-/// Another action on the same record.
-#[derive(Debug, Clone, serde::Serialize, utoipa::ToSchema)]
-pub struct Related {
-    pub action_id: String,
-    pub kind: String,
-    pub summary: String,
-    pub status: String,
-    pub agent: String,
-    /// RFC 3339, UTC.
-    pub requested_at: String,
-    /// Whether it asks for exactly the same write.
-    pub same_write: bool,
 }
 
 /// One event of the action's story.
@@ -141,11 +124,8 @@ impl Gate {
         let versions = case.as_ref().map_or_else(|| seen.clone(), |case| case.versions());
         let window = kind.map_or(TimeDelta::zero(), |kind| self.policy.retry_windows.delta_of(kind.spec()));
         let repeated = actions::equal_and_decided(conn, &action)?;
-        let repeats = related(conn, &action, repeated.as_slice(), now)?.pop();
         let latest = actions::on_same_records(conn, &action.id, BESIDE)?;
-        let earlier = related(conn, &action, &latest, now)?;
         let close = Self::close(conn, &action, now, now - window)?;
-        let related = related(conn, &action, &close, now)?;
         Ok(Detail {
             view: self.view(conn, &action, now, None)?,
             status,
@@ -163,9 +143,9 @@ impl Gate {
                 .and_then(|text| serde_json::from_str(text).ok())
                 .unwrap_or_default(),
             refusal_today: case.and_then(|case| Case::check(case.as_ref()).err()),
-            related,
-            repeats: repeats.zip(repeated.and_then(|repeated| repeated.decided_at)),
-            earlier,
+            related: named(conn, close, now)?,
+            repeats: named(conn, repeated.into_iter().collect(), now)?.pop(),
+            earlier: named(conn, latest, now)?,
             without_effect: without_effect(conn, &action, now)?,
             happenings: happenings(conn, &action.id)?,
             action,
@@ -193,20 +173,6 @@ pub(super) fn named(conn: &mut Conn, page: Vec<Action>, now: Timestamp) -> Query
         action,
     };
     Ok(page.into_iter().map(with_name).collect())
-}
-
-fn related(conn: &mut Conn, action: &Action, others: &[Action], now: Timestamp) -> QueryResult<Vec<Related>> {
-    let names = agent_names(conn)?;
-    let view = |other: &Action| Related {
-        action_id: other.id.clone(),
-        kind: other.kind.clone(),
-        summary: other.summary.clone(),
-        status: other.status_at(now).as_str().to_owned(),
-        agent: names.get(&other.agent_id).cloned().unwrap_or_default(),
-        requested_at: rfc3339(other.requested_at),
-        same_write: other.fingerprint == action.fingerprint,
-    };
-    Ok(others.iter().map(view).collect())
 }
 
 fn happenings(conn: &mut Conn, action_id: &str) -> QueryResult<Vec<Happening>> {

@@ -91,7 +91,7 @@ pub async fn page(site: Site, visitor: Visitor, id: Path<String>) -> Result<Page
         left: price(order.refundable_minor()),
         lines: lines.iter().map(|line| LineRow::of(line, &order)).collect(),
         refunds: refunds.iter().map(|refund| Refunded::of(refund, &order, now)).collect(),
-        actions: actions.iter().map(|one| Other::of_waiting(one, now)).collect(),
+        actions: actions.iter().map(|one| Other::of(one, now)).collect(),
         name: order.name,
         email: order.email,
     })

@@ -8,12 +8,13 @@ use super::{
 };
 use crate::{
     auth::Visitor,
+    db::Timestamp,
     error::{Code, Denial},
     kinds::Change,
     store::actions::Status,
     text,
     web::{choice::Choice, link, shell::Shell, when, words},
-    workflow::{Detail, Related},
+    workflow::{Detail, Waiting},
 };
 
 /// How long after a decision its page leads on to the next one, in minutes.
@@ -113,7 +114,10 @@ impl Shown {
         });
         let just_decided = action.decided_by.as_ref() == Some(&visitor.person.id)
             && action.decided_at.is_some_and(|at| (now - at).num_minutes() < LEADS_ON_MINUTES);
-        let other = |related: &Related| Other::of(related, now);
+        let related = |one: &Waiting| Other {
+            same_write: one.action.is_same_write(action),
+            ..Other::of(one, now)
+        };
         Self {
             summary: action.summary.clone(),
             kind_title: detail.kind_title.clone(),
@@ -129,12 +133,8 @@ impl Shown {
             refused: None,
             outcome: outcome(&detail),
             related_heading: related_heading(&detail.related),
-            related: if waiting { detail.related.iter().map(other).collect() } else { Vec::new() },
-            repeats: detail.repeats.as_ref().filter(|_| waiting).map(|(other, at)| Repeat {
-                what: format!("{} {}", other.status, when::ago(*at, now)),
-                href: format!("/actions/{}", other.action_id),
-                done: other.status == Status::Executed.as_str(),
-            }),
+            related: if waiting { detail.related.iter().map(related).collect() } else { Vec::new() },
+            repeats: detail.repeats.as_ref().filter(|_| waiting).and_then(|one| Repeat::of(one, now)),
             notes: notes(&detail, paused),
             effect: effect(&detail),
             dropped: action.pruned_at.map(|at| format!("Dropped on {}.", when::day(at))),
@@ -142,7 +142,7 @@ impl Shown {
             remark: text::remark(&action.reason),
             facts: detail.preview.as_ref().map(|preview| preview.facts.clone()),
             record: record(&detail),
-            earlier: detail.earlier.iter().map(other).collect(),
+            earlier: detail.earlier.iter().map(|one| Other::of(one, now)).collect(),
             story: story::tell(&detail.happenings, now),
             params: action.effective_params.clone(),
             requested_params: (action.requested_params != action.effective_params)
@@ -170,6 +170,17 @@ impl Shown {
     }
 }
 
+impl Repeat {
+    /// Nothing for what nobody decided.
+    fn of(one: &Waiting, now: Timestamp) -> Option<Self> {
+        Some(Self {
+            what: format!("{} {}", one.status, when::ago(one.action.decided_at?, now)),
+            href: format!("/actions/{}", one.action.id),
+            done: one.status == Status::Executed,
+        })
+    }
+}
+
 fn asked(detail: &Detail) -> String {
     let first = format!("{} UTC", when::moment(detail.action.requested_at, detail.now));
     let Some((times, last)) = story::asked_again(&detail.happenings) else {
@@ -182,8 +193,8 @@ fn asked(detail: &Detail) -> String {
     }
 }
 
-fn related_heading(related: &[Related]) -> String {
-    let open = related.iter().filter(|one| one.status != Status::Executed.as_str()).count();
+fn related_heading(related: &[Waiting]) -> String {
+    let open = related.iter().filter(|one| one.status != Status::Executed).count();
     match open {
         0 => "Something was done on the same record just before.".to_owned(),
         1 => "There is another request on the same record.".to_owned(),

@@ -2,9 +2,8 @@
 
 use crate::{
     db::Timestamp,
-    store::actions::Status,
     web::{when, words},
-    workflow::{Related, Waiting},
+    workflow::Waiting,
 };
 
 /// Another action on the same record.
@@ -15,12 +14,13 @@ pub struct Other {
     pub status_word: &'static str,
     pub agent: String,
     pub asked: String,
+    /// Whether it is known to ask for exactly the same write.
     pub same_write: bool,
 }
 
 impl Other {
     /// An action of a list.
-    pub fn of_waiting(one: &Waiting, now: Timestamp) -> Self {
+    pub fn of(one: &Waiting, now: Timestamp) -> Self {
         Self {
             href: format!("/actions/{}", one.action.id),
             summary: one.action.summary.clone(),
@@ -29,21 +29,6 @@ impl Other {
             agent: one.agent.clone(),
             asked: when::moment(one.action.requested_at, now),
             same_write: false,
-        }
-    }
-
-    /// As the action's page lists it.
-    pub fn of(related: &Related, now: Timestamp) -> Self {
-        let status: Status = related.status.parse().expect("a status came from one");
-        let asked = related.requested_at.trim_end_matches('Z').parse().ok();
-        Self {
-            href: format!("/actions/{}", related.action_id),
-            summary: related.summary.clone(),
-            status: status.as_str(),
-            status_word: words::status(status),
-            agent: related.agent.clone(),
-            asked: asked.map_or_else(String::new, |at| when::moment(at, now)),
-            same_write: related.same_write,
         }
     }
 }
