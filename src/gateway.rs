@@ -25,11 +25,12 @@ use crate::{
     },
     auth::Auth,
     error::{Code, Denial, Error, Result},
-    kinds::{JsonObject, Kind, ReadTool, typed::typed},
+    kinds::{JsonObject, Kind, ReadTool},
     store::new_id,
     workflow::{Gate, Request, scope_missing, split},
 };
 use own::Own;
+use tools::Callable;
 
 /// The gateway; cheap to clone.
 #[derive(Clone)]
@@ -130,23 +131,23 @@ impl Gateway {
         tool: &str,
         arguments: Arguments,
     ) -> Result<Answer, UnknownTool> {
-        let Some((target, name)) = self.toolbox.find(tool) else {
+        let Some(tool) = self.toolbox.find(tool) else {
             return match self.record_unknown(caller).await {
                 Ok(()) => Err(UnknownTool),
                 Err(error) => Ok(refused(&error.into_denial())),
             };
         };
         let begun = Instant::now();
-        let outcome = match self.admit(caller, target, name, arguments).await {
-            Ok(arguments) => self.dispatch(caller, target, name, arguments).await,
+        let outcome = match self.admit(caller, tool, arguments).await {
+            Ok(arguments) => self.dispatch(caller, tool, arguments).await,
             Err(error) => Err(error),
         };
         if matches!(outcome, Err(Error::Internal(_))) {
-            self.record_defect(caller, name).await;
+            self.record_defect(caller, tool.name).await;
         }
         let denial = outcome.map_err(Error::into_denial);
         (self.observe)(
-            name,
+            tool.name,
             denial.as_ref().map_or_else(|denial| denial.code.as_str(), |_| "ok"),
             begun.elapsed(),
         );
@@ -160,48 +161,31 @@ impl Gateway {
     }
 
     /// Scope, then limit, then the arguments' form. Each denial is recorded before it is answered.
-    async fn admit(
-        &self,
-        caller: &Caller,
-        target: &Target,
-        tool: &'static str,
-        arguments: Arguments,
-    ) -> Result<JsonObject> {
-        let scope = match target {
-            Target::Own(_) => None,
-            Target::Read(read) => Some(read.spec().scope),
-            Target::Request(kind) => Some(kind.spec().scope),
-        };
-        if let Some(scope) = scope.filter(|scope| !caller.scopes.iter().any(|held| held == scope)) {
-            return self.deny(caller, tool, scope_missing(scope), Bound::None).await;
+    async fn admit(&self, caller: &Caller, tool: &Callable, arguments: Arguments) -> Result<JsonObject> {
+        if let Some(scope) = tool.scope_missing(&caller.scopes) {
+            return self.deny(caller, tool.name, scope_missing(scope), Bound::None).await;
         }
-        let admitted = match target {
+        let admitted = match tool.target {
             Target::Own(_) | Target::Read(_) => self.limits.read(&caller.agent_id),
             Target::Request(_) => self.limits.flood(&caller.agent_id),
         };
         if let Err(denial) = admitted {
-            return self.deny(caller, tool, denial, Bound::None).await;
+            return self.deny(caller, tool.name, denial, Bound::None).await;
         }
         let checked = match arguments {
             Arguments::Faulty(sentence) => Err(Denial::new(Code::InvalidParams, sentence)),
-            Arguments::Read(arguments) => self.toolbox.check(tool, &arguments).map(|()| arguments),
+            Arguments::Read(arguments) => tool.check(&arguments).map(|()| arguments),
         };
         match checked {
             Ok(arguments) => Ok(arguments),
-            Err(denial) => self.deny(caller, tool, denial, Bound::Limited).await,
+            Err(denial) => self.deny(caller, tool.name, denial, Bound::Limited).await,
         }
     }
 
-    async fn dispatch(
-        &self,
-        caller: &Caller,
-        target: &Target,
-        tool: &'static str,
-        arguments: JsonObject,
-    ) -> Result<Value> {
-        match target {
+    async fn dispatch(&self, caller: &Caller, tool: &Callable, arguments: JsonObject) -> Result<Value> {
+        match &tool.target {
             Target::Own(own) => self.own(caller, *own, tool, &arguments).await,
-            Target::Read(read) => self.read(caller, read, tool, arguments).await,
+            Target::Read(read) => self.read(caller, read, tool.name, arguments).await,
             Target::Request(kind) => {
                 let (arguments, reason, idempotency_key) = split(arguments);
                 let request = Request {
@@ -286,13 +270,4 @@ pub fn error_body(denial: &Denial) -> Value {
         }
     }
     json!({ "error": error })
-}
-
-/// Arguments of one of the gate's own tools, in their type.
-fn own_arguments<T: serde::de::DeserializeOwned>(
-    toolbox: &tools::Toolbox,
-    tool: &str,
-    arguments: &JsonObject,
-) -> Result<T> {
-    Ok(typed(toolbox.shape(tool), arguments)?)
 }

@@ -6,12 +6,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Bound, Caller, Gateway, own_arguments};
+use super::{Bound, Caller, Gateway, tools::Callable};
 use crate::{
     audit::{Actor, Entry, What},
     db::text_enum,
     error::{Denial, Result},
-    kinds::{JsonObject, Shape, schema::object_schema},
+    kinds::{JsonObject, Shape, schema::object_schema, typed::typed},
     paging,
     store::{
         actions::{self, Filter, Status},
@@ -113,7 +113,7 @@ impl Gateway {
         &self,
         caller: &Caller,
         own: Own,
-        tool: &'static str,
+        tool: &Callable,
         arguments: &JsonObject,
     ) -> Result<Value> {
         match own {
@@ -121,13 +121,14 @@ impl Gateway {
                 let GetStatus {
                     action_id,
                     wait_seconds,
-                } = own_arguments(&self.toolbox, tool, arguments)?;
-                self.status(caller, tool, &action_id, wait_seconds).await
+                } = typed(&tool.shape, arguments)?;
+                self.status(caller, tool.name, &action_id, wait_seconds).await
             }
-            Own::List => self.list(caller, tool, own_arguments(&self.toolbox, tool, arguments)?).await,
+            Own::List => self.list(caller, tool.name, typed(&tool.shape, arguments)?).await,
             Own::Withdraw => {
-                let Withdraw { action_id } = own_arguments(&self.toolbox, tool, arguments)?;
-                let view = self.gate.withdraw(&caller.agent_id, &caller.source, tool, &action_id).await?;
+                let Withdraw { action_id } = typed(&tool.shape, arguments)?;
+                let view =
+                    self.gate.withdraw(&caller.agent_id, &caller.source, tool.name, &action_id).await?;
                 Ok(json!(view))
             }
         }

@@ -29,16 +29,17 @@ pub struct Tool {
 }
 
 /// One tool with what it takes to call it.
-struct Slot {
-    name: &'static str,
+pub(super) struct Callable {
+    /// This program's own text, not the caller's.
+    pub(super) name: &'static str,
     scope: Option<&'static str>,
-    shape: Shape,
-    target: Target,
+    pub(super) shape: Shape,
+    pub(super) target: Target,
     tool: Tool,
 }
 
 /// The tools in the order agents see them.
-pub(super) struct Toolbox(Vec<Slot>);
+pub(super) struct Toolbox(Vec<Callable>);
 
 impl Toolbox {
     pub(super) fn new(registry: &Registry) -> Self {
@@ -47,7 +48,7 @@ impl Toolbox {
             let shape = Shape::new(spec.shape.schema().clone());
             let tool =
                 tool(spec.name, spec.title, spec.description, &shape, spec.output.clone(), true, false);
-            Slot {
+            Callable {
                 name: spec.name,
                 scope: Some(spec.scope),
                 shape,
@@ -59,7 +60,7 @@ impl Toolbox {
             let shape = own.shape();
             let (read_only, output) = (own != Own::Withdraw, own.output());
             let tool = tool(own.as_str(), own.title(), own.description(), &shape, output, read_only, false);
-            Slot {
+            Callable {
                 name: own.as_str(),
                 scope: None,
                 shape,
@@ -72,7 +73,7 @@ impl Toolbox {
             let (name, shape) = (request_name(spec), request_shape(spec));
             let output = object_schema::<ActionView>();
             let tool = tool(name, spec.title, spec.description, &shape, output, false, spec.destructive);
-            Slot {
+            Callable {
                 name,
                 scope: Some(spec.scope),
                 shape,
@@ -85,25 +86,27 @@ impl Toolbox {
 
     /// The tools that these scopes allow.
     pub(super) fn allowed(&self, scopes: &[String]) -> Vec<Tool> {
-        let allowed = |slot: &&Slot| slot.scope.is_none_or(|scope| scopes.iter().any(|held| held == scope));
-        self.0.iter().filter(allowed).map(|slot| slot.tool.clone()).collect()
+        let allowed = self.0.iter().filter(|callable| callable.scope_missing(scopes).is_none());
+        allowed.map(|callable| callable.tool.clone()).collect()
     }
 
-    /// What a name stands for, and the name as this program's own text.
-    pub(super) fn find(&self, name: &str) -> Option<(&Target, &'static str)> {
-        self.0.iter().find(|slot| slot.name == name).map(|slot| (&slot.target, slot.name))
+    /// The tool of that name.
+    pub(super) fn find(&self, name: &str) -> Option<&Callable> {
+        self.0.iter().find(|callable| callable.name == name)
+    }
+}
+
+impl Callable {
+    /// The scope it takes, if it is none of these.
+    pub(super) fn scope_missing(&self, held: &[String]) -> Option<&'static str> {
+        self.scope.filter(|scope| !held.iter().any(|held| held == scope))
     }
 
-    /// The arguments of a tool that [`Toolbox::find`] knows.
-    pub(super) fn shape(&self, name: &str) -> &Shape {
-        &self.0.iter().find(|slot| slot.name == name).expect("a known tool").shape
-    }
-
-    /// Checks the arguments of a tool that [`Toolbox::find`] knows.
-    pub(super) fn check(&self, name: &str, arguments: &JsonObject) -> Result<(), Denial> {
-        self.shape(name).check(arguments)?;
+    /// Checks what it is called with.
+    pub(super) fn check(&self, arguments: &JsonObject) -> Result<(), Denial> {
+        self.shape.check(arguments)?;
         let blank = arguments.get("reason").and_then(Value::as_str).is_some_and(text::is_blank);
-        if blank && matches!(self.find(name), Some((Target::Request(_), _))) {
+        if blank && matches!(self.target, Target::Request(_)) {
             return Err(Denial::invalid("reason", "reason must say why; the approver reads it."));
         }
         Ok(())
