@@ -249,6 +249,12 @@ enum Bound {
     None,
 }
 
+/// A call that was answered.
+fn answered(caller: &Caller, tool: &'static str, outcome: &'static str) -> Entry {
+    let actor = Actor::Agent(caller.agent_id.clone());
+    Entry::new(What::ToolCall, actor, &caller.source, outcome).with("tool", tool)
+}
+
 fn refused(denial: &Denial) -> Answer {
     Answer {
         body: error_body(denial),

@@ -10,6 +10,7 @@ mod decider;
 mod expire;
 mod list;
 pub mod note;
+mod own;
 mod pause;
 mod prune;
 mod queue;
@@ -36,7 +37,6 @@ pub use request::{Request, scope_missing, split};
 pub use view::{ActionView, Disposition};
 pub use waiters::{Waiter, Waiters};
 pub use waiting::Queue;
-pub use withdraw::no_such_action;
 pub use write_limit::WriteLimit;
 
 use crate::{

@@ -99,6 +99,7 @@ pub async fn list(request: HttpRequest, gate: web::Data<Gate>) -> Result<HttpRes
         agent: query.text("agent"),
         cursor: query.cursor(read_id)?,
         limit: query.limit()?,
+        ..Wanted::default()
     };
     Ok(ok(&gate.page(wanted).await?))
 }

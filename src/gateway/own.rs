@@ -6,18 +6,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Bound, Caller, Gateway, tools::Callable};
+use super::{Bound, Caller, Gateway, answered, tools::Callable};
 use crate::{
-    audit::{Actor, Entry, What},
     db::text_enum,
-    error::{Denial, Result},
+    error::{Error, Result},
     kinds::{JsonObject, Shape, schema::object_schema, typed::typed},
     paging,
-    store::{
-        actions::{self, Filter, Status},
-        agents, read_id,
-    },
-    workflow::{ActionView, no_such_action},
+    store::{actions::Status, read_id},
+    workflow::{ActionView, Wanted},
 };
 
 text_enum! {
@@ -147,9 +143,8 @@ impl Gateway {
         let waiter = self.gate.waiters.join(action_id);
         let (view, outcome) = loop {
             let decided = waiter.next();
-            let Some((view, left)) = self.own_action(caller, action_id).await? else {
-                return self.deny(caller, tool, no_such_action(), Bound::Limited).await;
-            };
+            let found = self.gate.own_action(&caller.agent_id, action_id).await;
+            let (view, left) = self.unless_denied(caller, tool, found).await?;
             let open = matches!(view.status, Status::Pending | Status::Executing);
             if !open || tokio::time::Instant::now() >= deadline {
                 break (view, "ok");
@@ -162,71 +157,42 @@ impl Gateway {
                 () = self.gate.waiters.stopped() => break (view, "ok"),
             }
         };
-        let actor = Actor::Agent(caller.agent_id.clone());
-        let entry = Entry::new(What::ToolCall, actor, &caller.source, outcome).with("tool", tool);
-        self.record(entry.action(&view.action_id), Bound::Limited).await?;
+        self.record(answered(caller, tool, outcome).action(&view.action_id), Bound::Limited)
+            .await?;
         Ok(json!(view))
     }
 
-    /// The caller's action and the time until it expires; another agent's is as absent as a missing one.
-    async fn own_action(&self, caller: &Caller, action_id: &str) -> Result<Option<(ActionView, Duration)>> {
-        let (gate, agent_id, id) = (self.gate.clone(), caller.agent_id.clone(), action_id.to_owned());
-        let found = self.gate.db.read(move |conn| {
-            let Some(action) = actions::find(conn, &id)?.filter(|action| action.agent_id == agent_id) else {
-                return Ok(None);
-            };
-            // A key that was revoked during a wait is told no more.
-            if agents::find(conn, &agent_id)?.is_none_or(|agent| agent.revoked_at.is_some()) {
-                return Ok(None);
+    async fn list(&self, caller: &Caller, tool: &'static str, list: List) -> Result<Value> {
+        let cursor =
+            list.cursor.map(|cursor| read_id(&cursor).ok_or_else(paging::unknown_cursor)).transpose();
+        let page = match cursor {
+            Ok(cursor) => {
+                self.gate
+                    .page(Wanted {
+                        status: list.status,
+                        kind: list.kind,
+                        agent_id: Some(caller.agent_id.clone()),
+                        cursor,
+                        limit: list.limit.unwrap_or(DEFAULT_LIMIT),
+                        ..Wanted::default()
+                    })
+                    .await
             }
-            let now = gate.clock.now(conn)?;
-            let left = (action.expires_at - now).to_std().unwrap_or_default();
-            gate.view(conn, &action, now, None).map(|view| Some((view, left)))
-        });
-        found.await
+            Err(denial) => Err(denial.into()),
+        };
+        let page = self.unless_denied(caller, tool, page).await?;
+        self.record(answered(caller, tool, "ok"), Bound::Limited).await?;
+        Ok(json!(ListView {
+            actions: page.actions.into_iter().map(|listed| listed.action).collect(),
+            next_cursor: page.next_cursor,
+        }))
     }
 
-    async fn list(&self, caller: &Caller, tool: &'static str, list: List) -> Result<Value> {
-        let kind = list.kind.as_deref();
-        if kind.is_some_and(|kind| self.gate.registry.find_kind(kind).is_none()) {
-            let known =
-                self.gate.registry.kinds().map(|kind| kind.spec().name).collect::<Vec<_>>().join(", ");
-            let denial = Denial::invalid("kind", format!("There is no such kind. The kinds are: {known}."));
-            return self.deny(caller, tool, denial, Bound::Limited).await;
+    /// What was found; a denial is recorded before it goes on.
+    async fn unless_denied<T>(&self, caller: &Caller, tool: &'static str, found: Result<T>) -> Result<T> {
+        match found {
+            Err(Error::Denied(denial)) => self.deny(caller, tool, denial, Bound::Limited).await,
+            found => found,
         }
-        let before_id = match list
-            .cursor
-            .as_deref()
-            .map(|cursor| read_id(cursor).ok_or_else(paging::unknown_cursor))
-            .transpose()
-        {
-            Ok(id) => id,
-            Err(denial) => return self.deny(caller, tool, denial, Bound::Limited).await,
-        };
-        let limit = list.limit.unwrap_or(DEFAULT_LIMIT);
-        let filter = Filter {
-            status: list.status,
-            kind: list.kind,
-            agent_id: Some(caller.agent_id.clone()),
-            before_id,
-            limit: limit + 1,
-        };
-        let gate = self.gate.clone();
-        let page = self.gate.db.read(move |conn| {
-            let now = gate.clock.now(conn)?;
-            let found = actions::list(conn, now, &filter)?;
-            let (found, next_cursor) = paging::split(found, limit, |last| last.id.clone());
-            let views =
-                found.iter().map(|action| gate.view(conn, action, now, None)).collect::<Result<_, _>>()?;
-            Ok(ListView {
-                actions: views,
-                next_cursor,
-            })
-        });
-        let page = page.await?;
-        let actor = Actor::Agent(caller.agent_id.clone());
-        let entry = Entry::new(What::ToolCall, actor, &caller.source, "ok").with("tool", tool);
-        self.record(entry, Bound::Limited).await?;
-        Ok(json!(page))
     }
 }

@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Bound, Caller, Gateway};
+use super::{Bound, Caller, Gateway, answered};
 use crate::{
-    audit::{Actor, Entry, What},
     error::Result,
     kinds::{JsonObject, ReadTool},
 };
@@ -22,9 +21,7 @@ impl Gateway {
         let tool = Arc::clone(tool);
         match self.gate.db.read(move |conn| tool.read(conn, &arguments)).await? {
             Ok(found) => {
-                let actor = Actor::Agent(caller.agent_id.clone());
-                let entry = Entry::new(What::ToolCall, actor, &caller.source, "ok").with("tool", name);
-                self.record(entry.subject(found.subject), Bound::Limited).await?;
+                self.record(answered(caller, name, "ok").subject(found.subject), Bound::Limited).await?;
                 Ok(found.body)
             }
             Err(denial) => self.deny(caller, name, denial, Bound::Limited).await,

@@ -127,6 +127,7 @@ impl Choice {
             agent: given(&self.agent),
             cursor: self.before.clone(),
             limit: ROWS,
+            ..Wanted::default()
         }
     }
 

@@ -24,6 +24,8 @@ pub struct Wanted {
     pub kind: Option<String>,
     /// By the agent's name.
     pub agent: Option<String>,
+    /// By the agent's id; a name goes before it.
+    pub agent_id: Option<String>,
     /// `next_cursor` of the page before.
     pub cursor: Option<String>,
     /// How many at most.
@@ -113,7 +115,7 @@ impl Gate {
                 Some(agent) => Some(agent.id),
                 None => return Ok(Err(Denial::invalid("agent", "There is no agent of that name."))),
             },
-            None => None,
+            None => wanted.agent_id.clone(),
         };
         let filter = Filter {
             status: wanted.status,

@@ -5,12 +5,13 @@ use super::{
     about::{about, told_of},
     decide::end,
     expire::lock_current,
+    own::no_such_action,
     view::ActionView,
 };
 use crate::{
     audit::{self, Actor, Entry, Source, What},
     db::Conn,
-    error::{Code, Denial, Result},
+    error::{Code, Result},
     store::{
         actions::{Ending, Status},
         new_id,
@@ -59,13 +60,5 @@ impl Gate {
         let withdrawn = self.db.write_once(&committed, work, recall).await?;
         self.waiters.wake(&woken);
         Ok(withdrawn?)
-    }
-}
-
-/// What an agent is told of an action that is not its own, or not there.
-pub fn no_such_action() -> Denial {
-    Denial {
-        field: Some("action_id".to_owned()),
-        ..Denial::new(Code::NotFound, "There is no such action.")
     }
 }
