@@ -10,6 +10,7 @@ pub mod asked;
 pub mod assets;
 pub mod audit;
 pub mod choice;
+pub mod filter;
 pub mod history;
 pub mod link;
 pub mod login;

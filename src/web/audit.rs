@@ -9,7 +9,7 @@ use chrono::TimeDelta;
 
 use super::{
     asked::{Asked, Question},
-    history::{Chip, Pick},
+    filter::{Chip, Pick},
     link::link,
     refused::Refused,
     shell::{Place, Shell},

@@ -5,6 +5,7 @@ use askama_web::WebTemplate;
 
 use super::{
     asked::{Asked, Question},
+    filter::{Chip, Pick},
     link::link,
     refused::Refused,
     shell::{Place, Shell},
@@ -46,20 +47,6 @@ pub struct Page {
     older: Option<String>,
     /// Whether this is not the first page.
     newest: Option<String>,
-}
-
-/// A filter that is on or off.
-pub struct Chip {
-    pub href: String,
-    pub label: String,
-    pub on: bool,
-}
-
-/// One choice of a list.
-pub struct Pick {
-    pub value: String,
-    pub label: String,
-    pub on: bool,
 }
 
 struct Row {
@@ -157,17 +144,6 @@ impl Choice {
         std::iter::once(chip("", "All"))
             .chain(statuses.map(|status| chip(status.as_str(), words::status(*status))))
             .collect()
-    }
-}
-
-impl Pick {
-    /// A choice, and whether it is the one that was made.
-    pub fn new(value: &str, label: &str, chosen: &str) -> Self {
-        Self {
-            value: value.to_owned(),
-            label: label.to_owned(),
-            on: value == chosen,
-        }
     }
 }
 

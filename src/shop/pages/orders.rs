@@ -19,7 +19,7 @@ use crate::{
     text::filters,
     web::{
         asked::{Asked, Question},
-        history::Pick,
+        filter::Pick,
         link::{self, link},
         refused::Refused,
         shell::{Place, Shell},
