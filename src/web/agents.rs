@@ -6,10 +6,10 @@ use askama_web::WebTemplate;
 use serde::Deserialize;
 
 use super::{
-    login::see_other,
     refused::Refused,
     shell::{Place, Shell},
     site::Site,
+    way::see_other,
     when,
 };
 use crate::{

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::{
     refused::{self, Refused},
-    way::local,
+    way::{local, see_other},
 };
 use crate::{
     audit::Door,
@@ -133,11 +133,6 @@ pub async fn leave(
     cookie.make_removal();
     response.add_cookie(&cookie).expect("the cookie is plain ASCII");
     Ok(response)
-}
-
-/// After a form: another page, so that reloading repeats nothing.
-pub fn see_other(address: &str) -> HttpResponse {
-    HttpResponse::SeeOther().insert_header((header::LOCATION, address)).finish()
 }
 
 /// A cookie that no script reads and no other site's form sends along.

@@ -78,7 +78,7 @@ pub fn refuse(request: &HttpRequest, denial: Denial) -> HttpResponse {
         };
         return page.respond(&denial);
     }
-    HttpResponse::SeeOther().insert_header((header::LOCATION, way::sign_in(&next))).finish()
+    way::see_other(&way::sign_in(&next))
 }
 
 /// The answer to a path that is not in the table of routes.

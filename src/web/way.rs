@@ -1,6 +1,12 @@
-//! The way to sign-in, and on from there.
+//! The ways on: from a form, and by sign-in.
 
+use actix_web::{HttpResponse, http::header};
 use url::Url;
+
+/// After a form: another page, so that reloading repeats nothing.
+pub fn see_other(address: &str) -> HttpResponse {
+    HttpResponse::SeeOther().insert_header((header::LOCATION, address)).finish()
+}
 
 /// The address that leads to sign-in, and from there to `next`.
 pub fn sign_in(next: &str) -> String {

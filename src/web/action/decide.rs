@@ -16,10 +16,10 @@ use crate::{
     store::{actions::Action, read_id},
     web::{
         choice::Choice,
-        login::see_other,
         queue::Desk,
         refused::{Refused, status},
         site::Site,
+        way::see_other,
     },
     workflow::{Approval, Rejection},
 };
