@@ -14,7 +14,7 @@ pub struct Decide {
     /// Ids of equal requests, separated by commas, that the approver has acknowledged.
     pub acknowledge: String,
     /// What to tick before approving, after a refusal: a second click on the same place then decides nothing.
-    pub question: Option<Question>,
+    pub question: Option<Tick>,
     /// Approving is not possible just now.
     pub paused: bool,
     /// What was typed before the page came back.
@@ -26,7 +26,7 @@ pub struct Decide {
 }
 
 /// A field that is only sent when its box is ticked.
-pub struct Question {
+pub struct Tick {
     pub field: &'static str,
     pub value: String,
     pub label: &'static str,
@@ -40,13 +40,13 @@ impl Decide {
                 self.approve.push_str(" as well");
                 let known = std::mem::take(&mut self.acknowledge);
                 let ids = denial.related.iter().map(String::as_str).chain([&*known]);
-                Some(Question {
+                Some(Tick {
                     field: "acknowledge",
                     value: ids.filter(|id| !id.is_empty()).collect::<Vec<_>>().join(","),
                     label: "I know of the other request, and mean this one as well.",
                 })
             }
-            Code::SubjectChanged | Code::DigestMismatch => Some(Question {
+            Code::SubjectChanged | Code::DigestMismatch => Some(Tick {
                 field: "subject_versions",
                 value: std::mem::take(&mut self.subject_versions),
                 label: "I have looked at it as it stands now.",
