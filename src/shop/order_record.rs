@@ -10,6 +10,7 @@ use super::{
 use crate::{
     db::{Conn, QueryResult},
     kinds::Lock,
+    web::link,
 };
 
 /// The rows.
@@ -24,7 +25,7 @@ pub struct OrderRecord {
 /// The rows in words, for `templates/kinds/parts/order.html`.
 pub struct OrderFacts<'a> {
     pub order: &'a Order,
-    pub number: &'a str,
+    pub href: String,
     pub lines: &'a [Line],
     pub placed: String,
     pub total: String,
@@ -66,7 +67,7 @@ impl OrderRecord {
         };
         OrderFacts {
             order: &self.order,
-            number: self.order.name.trim_start_matches('#'),
+            href: link::order(&self.order.name),
             lines: &self.lines,
             placed: self.order.created_at.format("%-d %b %Y, %H:%M UTC").to_string(),
             total: self.price(self.order.total_minor),

@@ -26,8 +26,3 @@ fn delivery(order: &Order) -> String {
         (None, status) => said(status.as_str()),
     }
 }
-
-/// The public id as an address has it.
-fn number(name: &str) -> &str {
-    name.trim_start_matches('#')
-}

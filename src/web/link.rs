@@ -12,18 +12,16 @@ pub fn link(path: &str, parameters: &[(&str, &str)]) -> String {
 /// The page of a record as actions and events name it ("order:#1044"), and what to call it.
 pub fn record(subject: &str) -> (String, Option<String>) {
     match subject.split_once(':') {
-        Some(("order", name)) => (
-            format!("order {name}"),
-            Some(format!("/orders/{}", segment(name.trim_start_matches('#')))),
-        ),
+        Some(("order", name)) => (format!("order {name}"), Some(order(name))),
         Some(("product", sku)) => (sku.to_owned(), Some(link("/products", &[("q", sku)]))),
         _ => (subject.to_owned(), None),
     }
 }
 
-/// One segment of a path.
-pub fn segment(text: &str) -> String {
-    byte_serialize(text.as_bytes()).collect::<String>().replace('+', "%20")
+/// The page of the order of that public id.
+pub fn order(name: &str) -> String {
+    let segment: String = byte_serialize(name.trim_start_matches('#').as_bytes()).collect();
+    format!("/orders/{}", segment.replace('+', "%20"))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use askama::Template;
 use askama_web::WebTemplate;
 
-use super::{ROWS, delivery, number, said};
+use super::{ROWS, delivery, said};
 use crate::{
     auth::Visitor,
     error::Denial,
@@ -140,7 +140,7 @@ impl Row {
     fn of(order: &Order) -> Self {
         let price = |minor| money::text(minor, &order.currency);
         Self {
-            href: format!("/orders/{}", link::segment(number(&order.name))),
+            href: link::order(&order.name),
             name: order.name.clone(),
             email: order.email.clone(),
             placed: when::day(order.created_at),

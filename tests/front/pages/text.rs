@@ -3,6 +3,7 @@
 use countersign::store::people::Role;
 use serde_json::json;
 
+use crate::support::shop::refund;
 use crate::support::{TestApp, backends};
 
 backends!(a_reason_is_shown_for_what_it_is);
@@ -26,4 +27,17 @@ async fn a_reason_is_shown_for_what_it_is(app: &TestApp) {
     ] {
         assert!(page.html.contains(shown), "no {shown}");
     }
+}
+
+backends!(every_link_to_an_order_leads_there_whatever_its_name);
+async fn every_link_to_an_order_leads_there_whatever_its_name(app: &TestApp) {
+    app.order("#10/1?a b", 50_000).await;
+    let id = app.ask("request_refund", refund("#10/1?a b", 100)).await;
+    let session = app.session(app.person(Role::Owner).await).await;
+    let address = "/orders/10%2F1%3Fa%20b";
+    for path in ["/orders", &format!("/actions/{id}")] {
+        let page = session.get(path).await.html;
+        assert!(page.contains(&format!("href=\"{address}\"")), "{path}: {page}");
+    }
+    assert!(session.get(address).await.html.contains(&id));
 }
