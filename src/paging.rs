@@ -2,6 +2,10 @@
 
 use crate::error::Denial;
 
+/// How many rows a page of a list has, for agents and programs: unless they say otherwise, and at most.
+pub const DEFAULT_LIMIT: i64 = 20;
+pub const MAX_LIMIT: i64 = 50;
+
 /// Splits what was read, one row more than `limit`, into the page and the place of its last row, where the next page goes
 /// on; nothing on the last page.
 pub fn split<T, P>(mut found: Vec<T>, limit: i64, place: impl FnOnce(&T) -> P) -> (Vec<T>, Option<P>) {

@@ -7,14 +7,12 @@ use url::form_urlencoded;
 
 use crate::{
     error::{Code, Denial},
-    paging,
+    paging::{self, DEFAULT_LIMIT, MAX_LIMIT},
     store::read_id,
     text::quoted,
 };
 
 const MAX_CHARS: usize = 200;
-const DEFAULT_LIMIT: i64 = 20;
-const MAX_LIMIT: i64 = 50;
 
 /// The parameters of one request. An empty one counts as left out.
 pub struct Query(BTreeMap<String, String>);

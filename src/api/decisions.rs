@@ -20,7 +20,7 @@ use crate::{
     kinds::Shape,
     metrics::Metrics,
     store::{actions::Action, read_id},
-    workflow::{Approval, Gate, Rejection},
+    workflow::{Approval, Gate, Rejection, note},
 };
 
 /// An approval: what was seen, and what to say about it.
@@ -33,7 +33,7 @@ pub struct ApproveBody {
     /// `subject_versions` as they were read. Left out: today's versions are accepted unseen.
     subject_versions: Option<BTreeMap<String, i64>>,
     /// Told to the agent.
-    #[schemars(length(max = 1000))]
+    #[schemars(length(max = note::MAX_CHARS))]
     #[schema(max_length = 1000)]
     note: Option<String>,
     /// The ids of related actions that the person knows of, as `related` names them.
@@ -50,7 +50,7 @@ pub struct RejectBody {
     #[schema(min_length = 1, max_length = 128)]
     digest: String,
     /// Told to the agent.
-    #[schemars(length(max = 1000))]
+    #[schemars(length(max = note::MAX_CHARS))]
     #[schema(min_length = 1, max_length = 1000)]
     reason: String,
 }

@@ -156,3 +156,18 @@ async fn list(config: Config, json: bool) -> Result<()> {
 fn scopes(agent: &agents::Agent) -> Vec<&str> {
     agent.scopes().collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{app::registry, db::Clock};
+
+    #[test]
+    fn the_help_names_every_scope() {
+        let registry = registry(&Config::on("sqlite://unused").unwrap(), Clock::default());
+        let help = Granted::augment_args(clap::Command::new("grant")).render_help().to_string();
+        for scope in registry.scopes() {
+            assert!(help.contains(scope), "{scope} is not in: {help}");
+        }
+    }
+}

@@ -27,7 +27,6 @@ text_enum! {
 
 /// The longest wait, in seconds: clients give up after about a minute.
 const MAX_WAIT: u32 = 50;
-const DEFAULT_LIMIT: i64 = 20;
 
 #[derive(Deserialize, JsonSchema)]
 struct GetStatus {
@@ -35,7 +34,7 @@ struct GetStatus {
     action_id: String,
     /// Seconds to wait for a decision.
     #[serde(default)]
-    #[schemars(range(min = 0, max = 50))]
+    #[schemars(range(min = 0, max = MAX_WAIT))]
     wait_seconds: u32,
 }
 
@@ -44,7 +43,7 @@ struct List {
     status: Option<Status>,
     #[schemars(length(max = 64))]
     kind: Option<String>,
-    #[schemars(range(min = 1, max = 50))]
+    #[schemars(range(min = 1, max = paging::MAX_LIMIT))]
     limit: Option<i64>,
     /// next_cursor of the page before.
     #[schemars(length(max = 64))]
@@ -173,7 +172,7 @@ impl Gateway {
                         kind: list.kind,
                         agent_id: Some(caller.agent_id.clone()),
                         cursor,
-                        limit: list.limit.unwrap_or(DEFAULT_LIMIT),
+                        limit: list.limit.unwrap_or(paging::DEFAULT_LIMIT),
                         ..Wanted::default()
                     })
                     .await

@@ -24,7 +24,7 @@ pub struct Arguments {
     /// Part of SKU or title.
     #[schemars(length(max = 200))]
     query: Option<String>,
-    #[schemars(range(min = 1, max = 50))]
+    #[schemars(range(min = 1, max = page::MAX_LIMIT))]
     limit: Option<i64>,
     /// next_cursor of the page before.
     #[schemars(length(max = 200))]
@@ -75,7 +75,7 @@ impl Read for ListProducts {
         conn: &mut Conn,
         arguments: Arguments,
     ) -> QueryResult<Result<About<ProductsView>, Denial>> {
-        let limit = page::limit(arguments.limit);
+        let limit = arguments.limit.unwrap_or(page::DEFAULT_LIMIT);
         let after_sku = match arguments.cursor.as_deref().map(page::continued).transpose() {
             Ok(sku) => sku,
             Err(denial) => return Ok(Err(denial)),

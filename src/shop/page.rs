@@ -2,16 +2,8 @@
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 
-pub(super) use crate::paging::unknown_cursor;
+pub(super) use crate::paging::{DEFAULT_LIMIT, MAX_LIMIT, unknown_cursor};
 use crate::{error::Denial, paging};
-
-/// How many items a page has unless the caller says otherwise.
-const DEFAULT_LIMIT: i64 = 20;
-
-/// How many items to show.
-pub(super) fn limit(asked: Option<i64>) -> i64 {
-    asked.unwrap_or(DEFAULT_LIMIT)
-}
 
 /// Splits what was read, one more than `limit`, into the page and the cursor of the next one. `id` is the public id by
 /// which the list is continued.

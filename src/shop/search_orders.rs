@@ -37,7 +37,7 @@ pub struct Arguments {
     /// RFC 3339.
     #[schemars(length(max = 40))]
     created_before: Option<String>,
-    #[schemars(range(min = 1, max = 50))]
+    #[schemars(range(min = 1, max = page::MAX_LIMIT))]
     limit: Option<i64>,
     /// next_cursor of the page before.
     #[schemars(length(max = 200))]
@@ -62,7 +62,7 @@ impl Read for SearchOrders {
     type Answer = OrdersView;
 
     fn read(&self, conn: &mut Conn, arguments: Arguments) -> QueryResult<Result<About<OrdersView>, Denial>> {
-        let limit = page::limit(arguments.limit);
+        let limit = arguments.limit.unwrap_or(page::DEFAULT_LIMIT);
         let mut filter = match filter(&arguments) {
             Ok(filter) => filter,
             Err(denial) => return Ok(Err(denial)),

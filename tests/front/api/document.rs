@@ -6,8 +6,10 @@ use countersign::api::ROOT;
 use countersign::app::routes;
 use countersign::error::Code;
 use countersign::http;
+use countersign::paging;
 use countersign::store::actions::Status;
 use countersign::store::people::Role;
+use countersign::workflow::note;
 use serde_json::{Value, json};
 
 use super::refund;
@@ -45,6 +47,22 @@ async fn the_document_names_every_code_and_status(app: &TestApp) {
             let response = &operation["responses"][http::status(code).to_string()];
             assert!(response["description"].as_str().unwrap().contains(code.as_str()), "{path}: {response}");
         }
+    }
+}
+
+backends!(the_document_has_the_limits_of_the_code);
+async fn the_document_has_the_limits_of_the_code(app: &TestApp) {
+    let document = document(app).await;
+    for (body, text) in [("ApproveBody", "note"), ("RejectBody", "reason")] {
+        let text = &document["components"]["schemas"][body]["properties"][text];
+        assert_eq!(text["maxLength"], json!(note::MAX_CHARS), "{body}");
+    }
+    for list in ["actions", "audit"] {
+        let parameters =
+            document["paths"][format!("{ROOT}/v1/{list}")]["get"]["parameters"].as_array().unwrap();
+        let limit = parameters.iter().find(|parameter| parameter["name"] == "limit").unwrap();
+        let (most, usual) = (&limit["schema"]["maximum"], &limit["schema"]["default"]);
+        assert_eq!((most, usual), (&json!(paging::MAX_LIMIT), &json!(paging::DEFAULT_LIMIT)), "{list}");
     }
 }
 
