@@ -81,12 +81,14 @@ impl App {
         };
         let (db, metrics) = (Db::open(&config.database_url)?, Metrics::default());
         let secret = config.open_secret()?;
+        let counted = metrics.clone();
         let gate = Gate {
             db: db.clone(),
             clock: clock.clone(),
             registry,
             policy,
             waiters: Waiters::default(),
+            observe: Arc::new(move |outcome: &str| counted.decision(outcome)),
         };
         let auth = Auth {
             db: db.clone(),

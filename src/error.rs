@@ -146,6 +146,15 @@ impl From<Denial> for Error {
 }
 
 impl Error {
+    /// The code that a caller is told.
+    pub fn code(&self) -> Code {
+        match self {
+            Self::Denied(denial) => denial.code,
+            Self::Unavailable(_) => Code::Unavailable,
+            Self::Internal(_) | Self::Setup(_) => Code::Internal,
+        }
+    }
+
     /// What a caller may be told: the denial itself, or an opaque sentence. The cause of the opaque ones is logged here,
     /// once, because nothing else will ever show it.
     pub fn into_denial(self) -> Denial {

@@ -23,7 +23,7 @@ mod waiting;
 mod withdraw;
 mod write_limit;
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use chrono::TimeDelta;
 
@@ -53,7 +53,11 @@ pub struct Gate {
     pub policy: Policy,
     /// Wakes calls that wait for a decision.
     pub waiters: Waiters,
+    pub observe: Observer,
 }
+
+/// Told about each decision of a person: the action's status, or the code of the denial.
+pub type Observer = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// The settings that decide how long things last.
 #[derive(Debug, Clone)]

@@ -16,10 +16,9 @@ use super::{
 use crate::{
     audit::Door,
     auth::{Visitor, guard::source},
-    error::{Denial, Error, Result as Decided},
+    error::Denial,
     kinds::Shape,
-    metrics::Metrics,
-    store::{actions::Action, read_id},
+    store::read_id,
     workflow::{Approval, Gate, Rejection, note},
 };
 
@@ -76,7 +75,6 @@ pub async fn approve(
     payload: web::Payload,
     visitor: Visitor,
     gate: web::Data<Gate>,
-    metrics: web::Data<Metrics>,
 ) -> Result<HttpResponse, Problem> {
     query::none(&request)?;
     let id = path_id(&request)?;
@@ -91,8 +89,8 @@ pub async fn approve(
         note: body.note,
         acknowledge,
     };
-    let decided = gate.approve(&visitor.decider(source(&request, Door::Rest)), &id, approval).await;
-    answer(&gate, &metrics, decided).await
+    gate.approve(&visitor.decider(source(&request, Door::Rest)), &id, approval).await?;
+    answer(&gate, &id).await
 }
 
 /// Reject an action
@@ -111,7 +109,6 @@ pub async fn reject(
     payload: web::Payload,
     visitor: Visitor,
     gate: web::Data<Gate>,
-    metrics: web::Data<Metrics>,
 ) -> Result<HttpResponse, Problem> {
     query::none(&request)?;
     let id = path_id(&request)?;
@@ -120,20 +117,11 @@ pub async fn reject(
         digest: body.digest,
         reason: body.reason,
     };
-    let decided = gate.reject(&visitor.decider(source(&request, Door::Rest)), &id, rejection).await;
-    answer(&gate, &metrics, decided).await
+    gate.reject(&visitor.decider(source(&request, Door::Rest)), &id, rejection).await?;
+    answer(&gate, &id).await
 }
 
-/// Counts the decision and answers with the action as it stands after it.
-async fn answer(gate: &Gate, metrics: &Metrics, decided: Decided<Action>) -> Result<HttpResponse, Problem> {
-    match decided.map_err(Error::into_denial) {
-        Ok(action) => {
-            metrics.decision(action.status.as_str());
-            Ok(ok(&ActionDetail::from(gate.detail(&action.id).await?)))
-        }
-        Err(denial) => {
-            metrics.decision(denial.code.as_str());
-            Err(denial.into())
-        }
-    }
+/// The action as it stands after the decision.
+async fn answer(gate: &Gate, id: &str) -> Result<HttpResponse, Problem> {
+    Ok(ok(&ActionDetail::from(gate.detail(id).await?)))
 }

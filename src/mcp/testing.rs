@@ -67,6 +67,7 @@ fn gateway(auth: Auth) -> Gateway {
             public_url: "https://gate.example.com".to_owned(),
         },
         waiters: Waiters::default(),
+        observe: Arc::new(|_| {}),
     };
     Gateway::new(gate, auth, AgentLimits::new(Rate::Off, Rate::Off), Arc::new(|_, _, _| {}))
 }

@@ -4,14 +4,13 @@ use std::future::{Ready, ready};
 
 use actix_web::{FromRequest, HttpRequest, dev::Payload, error::ErrorInternalServerError, web::Data};
 
-use crate::{auth::Auth, config::Config, metrics::Metrics, workflow::Gate};
+use crate::{auth::Auth, config::Config, workflow::Gate};
 
 /// The application as the pages see it.
 pub struct Site {
     pub gate: Data<Gate>,
     pub auth: Data<Auth>,
     pub config: Data<Config>,
-    pub metrics: Data<Metrics>,
 }
 
 impl FromRequest for Site {
@@ -24,7 +23,6 @@ impl FromRequest for Site {
                 gate: request.app_data::<Data<Gate>>()?.clone(),
                 auth: request.app_data::<Data<Auth>>()?.clone(),
                 config: request.app_data::<Data<Config>>()?.clone(),
-                metrics: request.app_data::<Data<Metrics>>()?.clone(),
             })
         };
         ready(site().ok_or_else(|| ErrorInternalServerError("the application is not complete")))

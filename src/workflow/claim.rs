@@ -41,23 +41,16 @@ impl Gate {
     /// `not_found`, `already_decided`, `unauthenticated`, `forbidden`, `paused`, `digest_mismatch`, `related_actions`,
     /// `subject_changed`.
     pub async fn approve(&self, decider: &Decider, id: &str, approval: Approval) -> Result<Action> {
-        let note = note::optional("note", approval.note.as_deref())?;
-        self.decide(decider, id, What::Approval, move |conn, locked| {
-            claim(conn, locked, &approval, note.clone())
-        })
-        .await
+        let note = note::optional("note", approval.note.as_deref());
+        self.decide(decider, id, What::Approval, note, move |conn, locked| claim(conn, locked, &approval))
+            .await
     }
 }
 
 /// How the claim of a locked, pending action ends. In this order: person and session, agent, pauses; the digest; whether
 /// agent and kind still stand behind it; the records, locked; equal requests; the records' versions; the rules; the write.
-fn claim(
-    conn: &mut Conn,
-    locked: &Locked<'_>,
-    approval: &Approval,
-    note: Option<String>,
-) -> QueryResult<Result<Ending, Denial>> {
-    let (action, failed) = (locked.action, |refusal| Ok(Ok(failed(locked, note.clone(), refusal))));
+fn claim(conn: &mut Conn, locked: &Locked<'_>, approval: &Approval) -> QueryResult<Result<Ending, Denial>> {
+    let (action, failed) = (locked.action, |refusal| Ok(Ok(failed(locked, refusal))));
     if let Err(denial) = locked.decider.hold(conn, &locked.gate.clock, Role::decides)? {
         return Ok(Err(denial));
     }
@@ -97,11 +90,10 @@ fn claim(
     match savepoint(conn, |conn| case.apply(conn, &effect))? {
         Some(result) => {
             failpoint::reach("effect");
-            let executed = locked.ending(Status::Executed, note);
             Ok(Ok(Ending {
                 changes: Some(changes),
                 result: Some(canonical(&result)),
-                ..executed
+                ..locked.ending(Status::Executed)
             }))
         }
         None => failed(Refusal::new(
@@ -111,11 +103,11 @@ fn claim(
     }
 }
 
-fn failed(locked: &Locked<'_>, note: Option<String>, refusal: Refusal) -> Ending {
+fn failed(locked: &Locked<'_>, refusal: Refusal) -> Ending {
     Ending {
         refusal_rule: Some(refusal.rule.to_owned()),
         refusal_message: Some(refusal.message),
-        ..locked.ending(Status::Failed, note)
+        ..locked.ending(Status::Failed)
     }
 }
 

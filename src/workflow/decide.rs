@@ -23,25 +23,50 @@ pub(super) struct Locked<'a> {
     pub(super) action: &'a Action,
     pub(super) now: Timestamp,
     pub(super) decider: &'a Decider,
+    note: Option<&'a str>,
 }
 
 impl Locked<'_> {
-    /// An ending in the decider's name.
-    pub(super) fn ending(&self, status: Status, note: Option<String>) -> Ending {
+    /// An ending in the decider's name, with their note.
+    pub(super) fn ending(&self, status: Status) -> Ending {
         Ending {
             decided_by: Some(self.decider.person_id.clone()),
-            decision_note: note,
+            decision_note: self.note.map(ToOwned::to_owned),
             ..Ending::undecided(status, self.now)
         }
     }
 }
 
 impl Gate {
-    /// Ends a pending action as `step` says. A denial leaves the action as it was; its event commits all the same.
-    pub(super) async fn decide<F>(&self, decider: &Decider, id: &str, what: What, step: F) -> Result<Action>
-    where
-        F: Fn(&mut Conn, &Locked<'_>) -> QueryResult<Result<Ending, Denial>> + Send + Sync + 'static,
-    {
+    /// Ends a pending action as `step` says. A denial leaves the action as it was; its event commits all the same. A note
+    /// that can't be taken is an answer before that. However it comes out, the observer is told.
+    pub(super) async fn decide(
+        &self,
+        decider: &Decider,
+        id: &str,
+        what: What,
+        note: Result<Option<String>>,
+        step: impl Fn(&mut Conn, &Locked<'_>) -> QueryResult<Result<Ending, Denial>> + Send + Sync + 'static,
+    ) -> Result<Action> {
+        let decided = match note {
+            Ok(note) => self.settle(decider, id, what, note, step).await,
+            Err(error) => Err(error),
+        };
+        let outcome = decided
+            .as_ref()
+            .map_or_else(|error| error.code().as_str(), |action| action.status.as_str());
+        (self.observe)(outcome);
+        decided
+    }
+
+    async fn settle(
+        &self,
+        decider: &Decider,
+        id: &str,
+        what: What,
+        note: Option<String>,
+        step: impl Fn(&mut Conn, &Locked<'_>) -> QueryResult<Result<Ending, Denial>> + Send + Sync + 'static,
+    ) -> Result<Action> {
         let (gate, decider, id) = (self.clone(), decider.clone(), id.to_owned());
         let (event, expiry_event, woken) = (new_id(), new_id(), id.clone());
         let committed = event.clone();
@@ -58,6 +83,7 @@ impl Gate {
                     action: &action,
                     now,
                     decider: &decider,
+                    note: note.as_deref(),
                 };
                 step(conn, &locked)?
             } else {

@@ -25,15 +25,15 @@ impl Gate {
     /// # Errors
     /// `invalid_params`, `not_found`, `already_decided`, `unauthenticated`, `forbidden`, `digest_mismatch`.
     pub async fn reject(&self, decider: &Decider, id: &str, rejection: Rejection) -> Result<Action> {
-        let reason = note::required("reason", &rejection.reason)?;
-        self.decide(decider, id, What::Rejection, move |conn, locked| {
+        let reason = note::required("reason", &rejection.reason).map(Some);
+        self.decide(decider, id, What::Rejection, reason, move |conn, locked| {
             if let Err(denial) = locked.decider.hold(conn, &locked.gate.clock, Role::decides)? {
                 return Ok(Err(denial));
             }
             if let Err(denial) = names(&rejection.digest, locked.action) {
                 return Ok(Err(denial));
             }
-            Ok(Ok(locked.ending(Status::Rejected, Some(reason.clone()))))
+            Ok(Ok(locked.ending(Status::Rejected)))
         })
         .await
     }

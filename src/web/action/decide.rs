@@ -96,8 +96,7 @@ async fn answer(
         after: read_id(&decision.after),
     };
     let denial = match decided {
-        Ok(action) => {
-            site.metrics.decision(action.status.as_str());
+        Ok(_) => {
             if !Htmx::from_request(request, &mut Payload::None).await.is_ok_and(|htmx| htmx.is_htmx) {
                 return Ok(see_other(&choice.keep(&format!("/actions/{id}"))));
             }
@@ -105,7 +104,6 @@ async fn answer(
         }
         Err(error) => error.into_denial(),
     };
-    site.metrics.decision(denial.code.as_str());
     let on_its_page = matches!(
         denial.code,
         Code::InvalidParams
