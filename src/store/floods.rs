@@ -2,12 +2,15 @@
 
 use diesel::{
     prelude::*,
+    query_builder::{BoxedSqlQuery, SqlQuery},
     sql_query,
     sql_types::{BigInt, Text, Timestamp as SqlTimestamp},
 };
 
 use super::schema::floods;
 use crate::db::{Conn, QueryResult, Timestamp};
+
+type Backend = <Conn as Connection>::Backend;
 
 /// Denials of one kind in one minute. What is absent is empty.
 #[derive(Debug, Clone, Queryable, Selectable, QueryableByName)]
@@ -28,22 +31,12 @@ pub struct Flood {
 
 /// Adds to a counter and answers what it has come to.
 pub fn add(conn: &mut Conn, flood: &Flood) -> QueryResult<i64> {
-    sql_query(
-        "INSERT INTO floods (event, actor_kind, actor_id, door, address, code, minute, denials) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8) \
-         ON CONFLICT (event, actor_kind, actor_id, door, address, code, minute) \
-         DO UPDATE SET denials = floods.denials + excluded.denials RETURNING *",
-    )
-    .bind::<Text, _>(&flood.event)
-    .bind::<Text, _>(&flood.actor_kind)
-    .bind::<Text, _>(&flood.actor_id)
-    .bind::<Text, _>(&flood.door)
-    .bind::<Text, _>(&flood.address)
-    .bind::<Text, _>(&flood.code)
-    .bind::<SqlTimestamp, _>(flood.minute)
-    .bind::<BigInt, _>(flood.denials)
-    .get_result::<Flood>(conn)
-    .map(|flood| flood.denials)
+    let statement = "INSERT INTO floods (event, actor_kind, actor_id, door, address, code, minute, denials) \
+                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8) \
+                     ON CONFLICT (event, actor_kind, actor_id, door, address, code, minute) \
+                     DO UPDATE SET denials = floods.denials + excluded.denials RETURNING *";
+    let counted = keyed(statement, flood).bind::<BigInt, _>(flood.denials).get_result::<Flood>(conn);
+    counted.map(|flood| flood.denials)
 }
 
 /// Counters of minutes before `minute`, the oldest first.
@@ -58,17 +51,20 @@ pub fn closed(conn: &mut Conn, minute: Timestamp, limit: i64) -> QueryResult<Vec
 
 /// Removes a counter and answers what it had come to; `None` when another process took it.
 pub fn take(conn: &mut Conn, flood: &Flood) -> QueryResult<Option<Flood>> {
-    sql_query(
-        "DELETE FROM floods WHERE event = $1 AND actor_kind = $2 AND actor_id = $3 AND door = $4 AND address = $5 \
-         AND code = $6 AND minute = $7 RETURNING *",
-    )
-    .bind::<Text, _>(&flood.event)
-    .bind::<Text, _>(&flood.actor_kind)
-    .bind::<Text, _>(&flood.actor_id)
-    .bind::<Text, _>(&flood.door)
-    .bind::<Text, _>(&flood.address)
-    .bind::<Text, _>(&flood.code)
-    .bind::<SqlTimestamp, _>(flood.minute)
-    .get_result(conn)
-    .optional()
+    let statement = "DELETE FROM floods WHERE event = $1 AND actor_kind = $2 AND actor_id = $3 AND door = $4 \
+                     AND address = $5 AND code = $6 AND minute = $7 RETURNING *";
+    keyed(statement, flood).get_result(conn).optional()
+}
+
+/// A statement whose first seven parameters are the counter's key.
+fn keyed<'f>(statement: &str, flood: &'f Flood) -> BoxedSqlQuery<'f, Backend, SqlQuery> {
+    sql_query(statement)
+        .into_boxed()
+        .bind::<Text, _>(&flood.event)
+        .bind::<Text, _>(&flood.actor_kind)
+        .bind::<Text, _>(&flood.actor_id)
+        .bind::<Text, _>(&flood.door)
+        .bind::<Text, _>(&flood.address)
+        .bind::<Text, _>(&flood.code)
+        .bind::<SqlTimestamp, _>(flood.minute)
 }
