@@ -168,15 +168,15 @@ fn title(code: Code) -> &'static str {
     }
 }
 
-/// The page a visitor came from: for a form's target, the page that holds the form.
+/// The page a visitor came from: for a form's target, the page that holds the form; for sign-out, the queue.
 fn came_from(request: &HttpRequest) -> String {
     let address = request.uri().path_and_query().map_or("/", |address| address.as_str());
     if *request.method() != Method::POST {
         return address.to_owned();
     }
-    let path = request.path();
-    match path.strip_suffix("/approve").or_else(|| path.strip_suffix("/reject")) {
-        Some(action) => action.to_owned(),
-        None => "/".to_owned(),
-    }
+    let page = match request.path() {
+        "/pause" | "/resume" => "/agents",
+        path => path.strip_suffix("/approve").or_else(|| path.strip_suffix("/reject")).unwrap_or("/"),
+    };
+    page.to_owned()
 }

@@ -81,6 +81,7 @@ async fn an_open_page_of_an_ended_session_does_nothing(app: &TestApp) {
     let refused = session.submit("/pause", &[("target", "all")]).await;
     assert_eq!(refused.status, StatusCode::UNAUTHORIZED);
     assert!(refused.html.contains("You are no longer signed in. Nothing was done."));
+    assert!(refused.html.contains("href=\"/login?next=%2Fagents\""), "{}", refused.html);
     let refused = session.submit("/actions/0199/approve", &[]).await;
     assert!(refused.html.contains("href=\"/login?next=%2Factions%2F0199\""), "{}", refused.html);
 }
