@@ -133,32 +133,23 @@ fn actor_named(conn: &mut Conn, name: &str) -> QueryResult<Option<String>> {
     if let Some(agent) = agents::by_name(conn, name)? {
         return Ok(Some(agent.id));
     }
-    Ok(name_of(conn, name)?.map(|_| name.to_owned()))
+    Ok(names(conn, vec![name.to_owned()])?.into_keys().next())
 }
 
 fn with_names(conn: &mut Conn, found: Vec<Event>) -> QueryResult<Vec<Logged>> {
-    let mut names = BTreeMap::new();
-    let mut logged = Vec::with_capacity(found.len());
-    for event in found {
-        let who = match &event.actor_id {
-            Some(id) if names.contains_key(id) => names.get(id).cloned().flatten(),
-            Some(id) => {
-                let name = name_of(conn, id)?;
-                names.insert(id.clone(), name.clone());
-                name
-            }
-            None => None,
-        };
-        logged.push(Logged { event, who });
-    }
-    Ok(logged)
+    let names = names(conn, found.iter().filter_map(|event| event.actor_id.clone()).collect())?;
+    let logged = |event: Event| Logged {
+        who: event.actor_id.as_ref().and_then(|id| names.get(id).cloned()),
+        event,
+    };
+    Ok(found.into_iter().map(logged).collect())
 }
 
-fn name_of(conn: &mut Conn, id: &str) -> QueryResult<Option<String>> {
-    if let Some(agent) = agents::find(conn, id)? {
-        return Ok(Some(agent.name));
-    }
-    Ok(people::find(conn, id)?.map(|person| person.email))
+/// The names of agents and the e-mail addresses of people, by id.
+pub fn names(conn: &mut Conn, actors: Vec<String>) -> QueryResult<BTreeMap<String, String>> {
+    let mut names = agents::names(conn, actors.clone())?;
+    names.extend(people::emails(conn, actors)?);
+    Ok(names)
 }
 
 #[cfg(test)]

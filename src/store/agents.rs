@@ -1,5 +1,7 @@
 //! Agents: MCP clients with keys of their own.
 
+use std::collections::BTreeMap;
+
 use diesel::{prelude::*, sql_query, sql_types::Text};
 
 use super::schema::agents;
@@ -51,6 +53,12 @@ pub fn by_name(conn: &mut Conn, name: &str) -> QueryResult<Option<Agent>> {
 /// All agents, by name.
 pub fn all(conn: &mut Conn) -> QueryResult<Vec<Agent>> {
     agents::table.order(agents::name.asc()).select(Agent::as_select()).load(conn)
+}
+
+/// The names of the agents with these ids, by id.
+pub fn names(conn: &mut Conn, ids: Vec<String>) -> QueryResult<BTreeMap<String, String>> {
+    let names = agents::table.filter(agents::id.eq_any(ids)).select((agents::id, agents::name));
+    Ok(names.load::<(String, String)>(conn)?.into_iter().collect())
 }
 
 /// Finds the agent and locks it until the transaction ends.

@@ -1,5 +1,7 @@
 //! People: human accounts.
 
+use std::collections::BTreeMap;
+
 use diesel::{prelude::*, sql_query, sql_types::Text};
 
 use super::schema::people;
@@ -53,6 +55,12 @@ pub fn by_email(conn: &mut Conn, email: &str) -> QueryResult<Option<Person>> {
 /// Everybody, by e-mail address.
 pub fn all(conn: &mut Conn) -> QueryResult<Vec<Person>> {
     people::table.order(people::email.asc()).select(Person::as_select()).load(conn)
+}
+
+/// The e-mail addresses of the people with these ids, by id.
+pub fn emails(conn: &mut Conn, ids: Vec<String>) -> QueryResult<BTreeMap<String, String>> {
+    let emails = people::table.filter(people::id.eq_any(ids)).select((people::id, people::email));
+    Ok(emails.load::<(String, String)>(conn)?.into_iter().collect())
 }
 
 /// The owner whose account is the oldest: new agents belong to them unless somebody else is named.

@@ -1,5 +1,7 @@
 //! `/actions`: every action, newest first.
 
+use std::collections::BTreeMap;
+
 use askama::Template;
 use askama_web::WebTemplate;
 
@@ -68,14 +70,12 @@ pub async fn page(site: Site, visitor: Visitor, Asked(choice): Asked<Choice>) ->
         .await
         .map_err(|error| Refused::from(error).in_list("/actions"))?;
     let gate = Gate::clone(&site.gate);
-    let read = site
-        .gate
-        .db
-        .read(move |conn| Ok((agents::all(conn)?, people::all(conn)?, gate.clock.now(conn)?)));
-    let (agents, people, now) = read.await?;
+    let deciders: Vec<_> = listed.rows.iter().filter_map(|one| one.action.decided_by.clone()).collect();
+    let read = site.gate.db.read(move |conn| {
+        Ok((agents::all(conn)?, people::emails(conn, deciders.clone())?, gate.clock.now(conn)?))
+    });
+    let (agents, emails, now) = read.await?;
     let kinds = site.gate.registry.kinds().map(|kind| kind.spec());
-    let decider =
-        |id: &String| people.iter().find(|person| person.id == *id).map(|person| person.email.as_str());
     Ok(Page {
         shell,
         chips: choice.chips(),
@@ -83,11 +83,7 @@ pub async fn page(site: Site, visitor: Visitor, Asked(choice): Asked<Choice>) ->
         agents: agents.iter().map(|agent| Pick::new(&agent.name, &agent.name, &choice.agent)).collect(),
         older: listed.next_cursor.map(|last| choice.page(&last)),
         newest: choice.before.is_some().then(|| choice.page("")),
-        rows: listed
-            .rows
-            .iter()
-            .map(|one| Row::of(one, one.action.decided_by.as_ref().and_then(decider), now))
-            .collect(),
+        rows: listed.rows.iter().map(|one| Row::of(one, &emails, now)).collect(),
         status: choice.status(),
     })
 }
@@ -148,7 +144,8 @@ impl Choice {
 }
 
 impl Row {
-    fn of(one: &Waiting, decider: Option<&str>, now: Timestamp) -> Self {
+    fn of(one: &Waiting, emails: &BTreeMap<String, String>, now: Timestamp) -> Self {
+        let decider = one.action.decided_by.as_ref().and_then(|id| emails.get(id));
         let ended = one.action.decided_at.map(|at| when::short(at, now));
         Self {
             href: format!("/actions/{}", one.action.id),

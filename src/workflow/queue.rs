@@ -164,10 +164,9 @@ fn without_effect(conn: &mut Conn, action: &Action, now: Timestamp) -> QueryResu
 }
 
 pub(super) fn named(conn: &mut Conn, page: Vec<Action>, now: Timestamp) -> QueryResult<Vec<Waiting>> {
-    let names = agent_names(conn)?;
-    let name = |id: &str| names.get(id).cloned().unwrap_or_default();
+    let names = agents::names(conn, page.iter().map(|action| action.agent_id.clone()).collect())?;
     let with_name = |action: Action| Waiting {
-        agent: name(&action.agent_id),
+        agent: names.get(&action.agent_id).cloned().unwrap_or_default(),
         status: action.status_at(now),
         left: action.expires_at - now,
         action,
