@@ -1,15 +1,16 @@
 //! The log as a file, in order. The same events give the same bytes, whoever exports them and when.
 //!
-//! Read page by page, so that a long log needs no more memory than a short one, and only as far as no older event can
-//! still appear: transactions under way are waited for, but not for ever.
+//! It ends with the last event that was written when it began; what happens meanwhile is not in it, or on a busy server it
+//! would never end. Transactions that were writing then are waited for, but not for ever; after that no event up to the end
+//! can still appear. Read page by page, so that a long log needs no more memory than a short one.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use csv::WriterBuilder;
 
 use super::log::Moment;
 use crate::{
-    db::{Db, text_enum},
+    db::{Db, LogEnd, text_enum},
     error::{Error, Result},
     store::events::{self, Event, Filter},
 };
@@ -52,7 +53,6 @@ pub struct Export {
     /// The last event that was written.
     seq: i64,
     part: Part,
-    looks: u32,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -60,7 +60,7 @@ enum Part {
     Start,
     Middle,
     End,
-    /// Events that are there could not be written, because an older one could still appear.
+    /// Nothing could be written, because a transaction that was to be waited for did not end.
     CutShort,
 }
 
@@ -80,57 +80,50 @@ impl Export {
         Self {
             db: db.clone(),
             format,
-            filter: Filter {
-                before_seq: None,
-                ..filter
-            },
+            filter,
             seq: 0,
             part: Part::Start,
-            looks: LOOKS,
         }
     }
 
     /// The next piece of the file; nothing after the last.
     pub async fn next(&mut self) -> Result<Option<String>> {
+        if self.part == Part::Start {
+            match self.settled_end().await? {
+                Some(end) => self.filter.before_seq = Some(end + 1),
+                None => self.part = Part::CutShort,
+            }
+        }
         if matches!(self.part, Part::End | Part::CutShort) {
             return Ok(None);
         }
         let (seq, filter) = (self.seq, self.filter.clone());
-        let read = self.db.read(move |conn| {
-            // What happens during the export is not in it; on a busy server it would never end.
-            let end = match filter.before_seq {
-                None => events::last(conn)? + 1,
-                Some(end) => end,
-            };
-            let filter = Filter {
-                before_seq: Some(end),
-                ..filter.clone()
-            };
-            let page = events::after(conn, seq, &filter, PAGE)?;
-            let last = page.last().map_or(seq, |last| last.seq);
-            Ok((page, last, end, events::is_behind(conn, last, &filter)?))
-        });
-        let (page, last, end, behind) = read.await?;
-        self.filter.before_seq = Some(end);
+        let page = self.db.read(move |conn| events::after(conn, seq, &filter, PAGE)).await?;
         let text = match self.format {
             Format::Jsonl => page.iter().map(line).collect(),
             Format::Csv => rows(&page, self.part == Part::Start)?,
         };
-        self.seq = last;
-        self.part = match behind {
-            false => Part::End,
-            true if !page.is_empty() => Part::Middle,
-            true if self.looks == 0 => Part::CutShort,
-            true => {
-                self.looks -= 1;
-                tokio::time::sleep(LOOK_AGAIN).await;
-                Part::Middle
-            }
-        };
+        match page.last() {
+            Some(last) => (self.seq, self.part) = (last.seq, Part::Middle),
+            None => self.part = Part::End,
+        }
         Ok(Some(text))
     }
 
-    /// Whether a transaction that would not end kept events of the period out of the file.
+    /// The last event there is, once everything before it is there too; nothing while that can't be known.
+    async fn settled_end(&self) -> Result<Option<i64>> {
+        let end = Arc::new(self.db.read(LogEnd::now).await?);
+        for _ in 0..LOOKS {
+            let looked_at = Arc::clone(&end);
+            if self.db.read(move |conn| looked_at.is_settled(conn)).await? {
+                return Ok(Some(end.seq));
+            }
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+        Ok(None)
+    }
+
+    /// Whether a transaction that would not end kept the events of the period out of the file.
     pub fn is_cut_short(&self) -> bool {
         self.part == Part::CutShort
     }

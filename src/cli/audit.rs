@@ -53,7 +53,7 @@ impl Audit {
         }
         if export.is_cut_short() {
             return Err(Error::Setup(
-                "The export stops early: a transaction that does not end may still add an older event. Run it again later."
+                "Nothing was exported: a transaction that does not end may still add an event. Run it again later."
                     .to_owned(),
             ));
         }

@@ -48,15 +48,3 @@ pub fn write_lock(conn: &Conn) -> &'static str {
         Conn::Postgres(_) => " FOR UPDATE",
     }
 }
-
-/// The condition that holds for events below the oldest running transaction: nothing can still appear among them.
-pub fn settled_events(conn: &Conn) -> &'static str {
-    match conn {
-        Conn::Sqlite(_) => "1 = 1",
-        // An event from beyond the newest transaction came with a restored dump, from another cluster's count.
-        Conn::Postgres(_) => {
-            "(tx < pg_snapshot_xmin(pg_current_snapshot())::text::bigint \
-             OR tx >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint)"
-        }
-    }
-}

@@ -1,9 +1,9 @@
 //! The rows of the audit log. Written through [`crate::audit`] only.
 
-use diesel::{dsl::sql, prelude::*, sql_types::Bool};
+use diesel::prelude::*;
 
 use super::schema::audit_events;
-use crate::db::{Conn, QueryResult, Timestamp, settled_events};
+use crate::db::{Conn, QueryResult, Timestamp};
 
 /// A row to be written: `body` is the event, the other columns find it again.
 #[derive(Debug, Clone, Insertable)]
@@ -93,30 +93,14 @@ pub fn of_action(conn: &mut Conn, action_id: &str, limit: i64) -> QueryResult<Ve
         .load(conn)
 }
 
-/// The next events after `seq` in order. Stops where an older event could still appear.
+/// The next events after `seq` in order.
 pub fn after(conn: &mut Conn, seq: i64, filter: &Filter, limit: i64) -> QueryResult<Vec<Event>> {
-    let settled = sql::<Bool>(settled_events(conn));
     matching(filter)
         .filter(audit_events::seq.gt(seq))
-        .filter(settled)
         .order(audit_events::seq.asc())
         .limit(limit)
         .select(Event::as_select())
         .load(conn)
-}
-
-/// The largest `seq` there is; 0 before the first event.
-pub fn last(conn: &mut Conn) -> QueryResult<i64> {
-    let last = audit_events::table
-        .select(diesel::dsl::max(audit_events::seq))
-        .first::<Option<i64>>(conn)?;
-    Ok(last.unwrap_or_default())
-}
-
-/// Whether there are events after `seq`, settled or not.
-pub fn is_behind(conn: &mut Conn, seq: i64, filter: &Filter) -> QueryResult<bool> {
-    let next = matching(filter).filter(audit_events::seq.gt(seq)).select(audit_events::seq);
-    Ok(next.first::<i64>(conn).optional()?.is_some())
 }
 
 fn matching(filter: &Filter) -> audit_events::BoxedQuery<'static, <Conn as Connection>::Backend> {

@@ -9,7 +9,8 @@ use countersign::kinds::canonical::canonical;
 use countersign::store::new_id;
 use serde_json::Value;
 
-use crate::support::{TestApp, backends};
+use crate::support::run::run;
+use crate::support::{Backend, TestApp, backends};
 
 backends!(an_export_is_the_whole_log_in_order);
 async fn an_export_is_the_whole_log_in_order(app: &TestApp) {
@@ -100,6 +101,62 @@ async fn an_export_waits_for_events_that_come_late(app: &TestApp) {
         (file.find(r#""name":"slow""#).unwrap(), file.find(r#""name":"quick""#).unwrap());
     assert!(slow_one < quick_one);
     slow.await.unwrap();
+}
+
+#[test]
+fn an_event_that_a_later_one_overtook_is_in_the_export() {
+    run(Backend::Postgres, async |app: &TestApp| {
+        // The transaction that began first writes last, and ends first.
+        let (mut first, mut second, mut third) = (app.rival(), app.rival(), app.rival());
+        first.begin("UPDATE agents SET lock_no = lock_no");
+        second.begin(&event("slow"));
+        first.run(&event("quick"));
+        first.run("COMMIT");
+        third.begin(&event("last"));
+
+        let db = app.inner.db.clone();
+        let exporting = tokio::spawn(async move {
+            let mut file = String::new();
+            let mut export = Export::new(&db, Format::Jsonl, None, None);
+            while let Some(piece) = export.next().await.unwrap() {
+                file.push_str(&piece);
+            }
+            file
+        });
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        second.run("COMMIT");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        third.run("COMMIT");
+
+        let file = exporting.await.unwrap();
+        let named: Vec<_> = ["slow", "quick", "last"]
+            .iter()
+            .map(|name| file.find(&format!(r#""name":"{name}""#)))
+            .collect();
+        assert!(named.iter().all(Option::is_some), "an event is missing: {named:?}");
+        assert!(named.is_sorted(), "{named:?}");
+    });
+}
+
+#[test]
+fn an_export_without_an_end_in_sight_says_so() {
+    run(Backend::Postgres, async |app: &TestApp| {
+        let mut stuck = app.rival();
+        stuck.begin(&event("stuck"));
+        let mut export = Export::new(&app.inner.db, Format::Jsonl, None, None);
+        while export.next().await.unwrap().is_some() {}
+        assert!(export.is_cut_short());
+    });
+}
+
+/// Writes an event as another program would.
+fn event(name: &str) -> String {
+    let columns = "id, at, category, event, actor_kind, outcome, denied, body";
+    let values = format!("'accounts', 'account', 'system', 'done', false, '{{\"name\":\"{name}\"}}'");
+    format!(
+        "INSERT INTO audit_events ({columns}) VALUES ('{}', now() AT TIME ZONE 'UTC', {values})",
+        new_id()
+    )
 }
 
 async fn export(app: &TestApp, format: Format, since: Option<Moment>, until: Option<Moment>) -> String {

@@ -118,7 +118,7 @@ CREATE TABLE denial_floods (
     PRIMARY KEY (agent_id, code, minute)
 );
 
--- `seq` is not commit order: a reader that must miss nothing stays below the oldest running transaction, by `tx`.
+-- `seq` is not commit order: a reader that must miss nothing waits for whoever was writing when it looked where the log ends.
 CREATE TABLE audit_events (
     seq        BIGINT NOT NULL GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     id         TEXT COLLATE "C" NOT NULL UNIQUE,
