@@ -56,8 +56,8 @@ pub struct Detail {
     pub refusal_today: Option<Refusal>,
     /// Other actions on the same records that are open, or were executed just before.
     pub related: Vec<Waiting>,
-    /// The latest equal request that was executed or rejected.
-    pub repeats: Option<Waiting>,
+    /// The latest equal request that was executed, and the latest that was rejected.
+    pub repeats: Vec<Waiting>,
     /// The latest other actions on the same records.
     pub earlier: Vec<Waiting>,
     /// The attempt before this one, if it ended without effect.
@@ -123,7 +123,8 @@ impl Gate {
         let seen = subjects::of(conn, &action.id)?;
         let versions = case.as_ref().map_or_else(|| seen.clone(), |case| case.versions());
         let window = kind.map_or(TimeDelta::zero(), |kind| self.policy.retry_windows.delta_of(kind.spec()));
-        let repeated = actions::equal_and_decided(conn, &action)?;
+        let executed = actions::equal_and_decided(conn, &action, Status::Executed)?;
+        let rejected = actions::equal_and_decided(conn, &action, Status::Rejected)?;
         let latest = actions::on_same_records(conn, &action.id, BESIDE)?;
         let close = Self::close(conn, &action, now, now - window)?;
         Ok(Detail {
@@ -144,7 +145,7 @@ impl Gate {
                 .unwrap_or_default(),
             refusal_today: case.and_then(|case| Case::check(case.as_ref()).err()),
             related: named(conn, close, now)?,
-            repeats: named(conn, repeated.into_iter().collect(), now)?.pop(),
+            repeats: named(conn, executed.into_iter().chain(rejected).collect(), now)?,
             earlier: named(conn, latest, now)?,
             without_effect: without_effect(conn, &action, now)?,
             happenings: happenings(conn, &action.id)?,

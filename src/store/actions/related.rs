@@ -91,12 +91,12 @@ pub fn equal_and_close(
         .load(conn)
 }
 
-/// The latest other action that asked for exactly the same write and was executed or rejected.
-pub fn equal_and_decided(conn: &mut Conn, action: &Action) -> QueryResult<Option<Action>> {
+/// The latest other action that asked for exactly the same write and was decided so, by the time of the decision.
+pub fn equal_and_decided(conn: &mut Conn, action: &Action, status: Status) -> QueryResult<Option<Action>> {
     actions::table
         .filter(actions::fingerprint.eq(&action.fingerprint).and(actions::id.ne(&action.id)))
-        .filter(actions::status.eq_any([Status::Executed, Status::Rejected]))
-        .order(actions::id.desc())
+        .filter(actions::status.eq(status))
+        .order((actions::decided_at.desc(), actions::id.desc()))
         .select(Action::as_select())
         .first(conn)
         .optional()

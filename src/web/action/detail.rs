@@ -43,7 +43,7 @@ pub struct Shown {
     /// What to say over them.
     pub related_heading: String,
     /// The same write, decided before.
-    pub repeats: Option<Repeat>,
+    pub repeats: Vec<Repeat>,
     /// What to know before deciding.
     pub notes: Vec<String>,
     pub effect: Effect,
@@ -118,6 +118,7 @@ impl Shown {
             same_write: one.action.is_same_write(action),
             ..Other::of(one, now)
         };
+        let repeat = |one: &Waiting| Repeat::of(one, now);
         Self {
             summary: action.summary.clone(),
             kind_title: detail.kind_title.clone(),
@@ -134,7 +135,7 @@ impl Shown {
             outcome: outcome(&detail),
             related_heading: related_heading(&detail.related),
             related: if waiting { detail.related.iter().map(related).collect() } else { Vec::new() },
-            repeats: detail.repeats.as_ref().filter(|_| waiting).and_then(|one| Repeat::of(one, now)),
+            repeats: if waiting { detail.repeats.iter().filter_map(repeat).collect() } else { Vec::new() },
             notes: notes(&detail, paused),
             effect: effect(&detail),
             dropped: action.pruned_at.map(|at| format!("Dropped on {}.", when::day(at))),
