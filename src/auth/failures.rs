@@ -24,25 +24,42 @@ const MOST: usize = 1000;
 
 /// The failures since their counts were last written.
 #[derive(Default)]
-pub struct Failures(Mutex<HashMap<Kind, i64>>);
+pub struct Failures(Mutex<HashMap<Kind, Tally>>);
+
+/// The failures of one kind.
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    /// How many were answered that are in no event and no counter yet.
+    count: i64,
+    /// Whether one of the kind is fresh in the log, or on its way there.
+    fresh: bool,
+}
 
 impl Failures {
     /// Counts a failure whose like is fresh in the log; otherwise answers its kind, which is fresh from now on.
     fn count(&self, entry: &Entry) -> Option<Kind> {
-        let mut fresh = self.lock();
+        let mut tallies = self.lock();
         let mut kind = Kind::of(entry);
-        if fresh.len() >= MOST && !fresh.contains_key(&kind) {
+        if tallies.len() >= MOST && !tallies.contains_key(&kind) {
             kind = kind.elsewhere();
         }
-        if let Some(count) = fresh.get_mut(&kind) {
-            *count += 1;
+        let tally = tallies.entry(kind.clone()).or_default();
+        if tally.fresh {
+            tally.count += 1;
             return None;
         }
-        fresh.insert(kind.clone(), 0);
+        tally.fresh = true;
         Some(kind)
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Kind, i64>> {
+    /// Takes back that one of the kind is on its way into the log. What was counted meanwhile was answered, and stays.
+    fn not_written(&self, kind: &Kind) {
+        if let Some(tally) = self.lock().get_mut(kind) {
+            tally.fresh = false;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Kind, Tally>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -63,19 +80,19 @@ impl Auth {
         });
         let recorded = recorded.await;
         if recorded.is_err() {
-            self.failures.lock().remove(&kind);
+            self.failures.not_written(&kind);
         }
         recorded
     }
 
     /// Writes down how many failures there were since the last time.
     pub async fn write_down_failures(&self) -> Result<()> {
-        let counted: Vec<_> = self.failures.lock().drain().filter(|(_, count)| *count > 0).collect();
+        let counted: Vec<_> = self.failures.lock().drain().filter(|(_, tally)| tally.count > 0).collect();
         if counted.is_empty() {
             return Ok(());
         }
         let (clock, rows) = (self.clock.clone(), counted.clone());
-        let rows: Vec<_> = rows.into_iter().map(|(kind, failures)| (new_id(), kind, failures)).collect();
+        let rows: Vec<_> = rows.into_iter().map(|(kind, tally)| (new_id(), kind, tally.count)).collect();
         let written = self.db.write(move |conn| {
             let now = clock.now(conn)?;
             rows.iter()
@@ -83,9 +100,11 @@ impl Auth {
         });
         let written = written.await;
         if written.is_err() {
-            let mut fresh = self.failures.lock();
-            for (kind, failures) in counted {
-                *fresh.entry(kind).or_default() += failures;
+            let mut tallies = self.failures.lock();
+            for (kind, earlier) in counted {
+                let tally = tallies.entry(kind).or_default();
+                tally.count += earlier.count;
+                tally.fresh |= earlier.fresh;
             }
         }
         written

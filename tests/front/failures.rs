@@ -127,6 +127,31 @@ async fn guessing_leaves_few_rows_and_a_true_count(app: &TestApp) {
     assert_eq!(told(app, "authentication", "failed_sign_ins").await, 120);
 }
 
+backends!(a_denial_that_was_answered_is_counted_though_the_first_could_not_be_written);
+async fn a_denial_that_was_answered_is_counted_though_the_first_could_not_be_written(app: &TestApp) {
+    let stranger = Agent {
+        key: "no key of ours".to_owned(),
+        ..app.agent.clone()
+    };
+    let mut rival = app.rival();
+    rival.begin(app.database.backend.break_the_log());
+    let first = tokio::spawn({
+        let stranger = stranger.clone();
+        async move { send(&stranger, "{}").await }
+    });
+    app.until_blocked(0, 1).await;
+    for _ in 0..4 {
+        assert_eq!(send(&stranger, "{}").await, StatusCode::UNAUTHORIZED);
+    }
+    rival.run("COMMIT");
+    assert_ne!(first.await.unwrap(), StatusCode::UNAUTHORIZED, "it is in no log");
+    // One that comes now is not answered either before it is an event.
+    assert_ne!(send(&stranger, "{}").await, StatusCode::UNAUTHORIZED, "it is in no log");
+
+    rival.run(app.database.backend.mend_the_log());
+    assert_eq!(told(app, "authentication", "failed_sign_ins").await, 4);
+}
+
 backends!(one_client_has_one_address);
 async fn one_client_has_one_address(backend: &Backend) {
     let proxies = Some("127.0.0.0/8".parse().unwrap());

@@ -146,21 +146,9 @@ fn keeps_quiet(answer: &Value) {
 }
 
 fn break_the_log(app: &TestApp) {
-    app.rival().run(match app.database.backend {
-        Backend::Sqlite => {
-            "CREATE TRIGGER broken BEFORE INSERT ON audit_events BEGIN SELECT RAISE(ABORT, 'no more paper'); END"
-        }
-        Backend::Postgres => {
-            "CREATE FUNCTION broken() RETURNS trigger LANGUAGE plpgsql AS
-             $$ BEGIN RAISE EXCEPTION 'no more paper'; END $$;
-             CREATE TRIGGER broken BEFORE INSERT ON audit_events FOR EACH ROW EXECUTE FUNCTION broken()"
-        }
-    });
+    app.rival().run(app.database.backend.break_the_log());
 }
 
 fn mend_the_log(app: &TestApp) {
-    app.rival().run(match app.database.backend {
-        Backend::Sqlite => "DROP TRIGGER broken",
-        Backend::Postgres => "DROP TRIGGER broken ON audit_events; DROP FUNCTION broken",
-    });
+    app.rival().run(app.database.backend.mend_the_log());
 }

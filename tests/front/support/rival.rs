@@ -278,3 +278,27 @@ pub async fn until_writing(db: &Db) {
 pub fn lock_action(id: &str) -> String {
     format!("UPDATE actions SET lock_no = lock_no WHERE id = '{id}'")
 }
+
+impl Backend {
+    /// A statement after which no event can be written.
+    pub fn break_the_log(self) -> &'static str {
+        match self {
+            Self::Sqlite => {
+                "CREATE TRIGGER broken BEFORE INSERT ON audit_events BEGIN SELECT RAISE(ABORT, 'no more paper'); END"
+            }
+            Self::Postgres => {
+                "CREATE FUNCTION broken() RETURNS trigger LANGUAGE plpgsql AS
+                 $$ BEGIN RAISE EXCEPTION 'no more paper'; END $$;
+                 CREATE TRIGGER broken BEFORE INSERT ON audit_events FOR EACH ROW EXECUTE FUNCTION broken()"
+            }
+        }
+    }
+
+    /// A statement that undoes it.
+    pub fn mend_the_log(self) -> &'static str {
+        match self {
+            Self::Sqlite => "DROP TRIGGER broken",
+            Self::Postgres => "DROP TRIGGER broken ON audit_events; DROP FUNCTION broken",
+        }
+    }
+}
