@@ -69,6 +69,12 @@ async fn bounded<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -
     tokio::task::spawn_blocking(work).await.map_err(|panic| Error::Internal(Box::new(panic)))
 }
 
+/// Hashes that do not end, as many as may be under way.
+#[cfg(test)]
+pub(super) async fn keep_busy() -> impl Drop {
+    HASHING.acquire_many(2).await.expect("nobody closes it")
+}
+
 fn hash_now(password: &str) -> Result<String> {
     Argon2::default()
         .hash_password(password.as_bytes())

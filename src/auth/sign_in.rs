@@ -5,7 +5,7 @@ use chrono::TimeDelta;
 use super::{Auth, TokenKind, Visitor, accounts::fold_email, password};
 use crate::{
     audit::{self, Actor, Entry, Source, What},
-    error::{Code, Denial, Result},
+    error::{Code, Denial, Error, Result},
     store::{
         new_id,
         people::{self, Person},
@@ -38,7 +38,18 @@ impl Auth {
         }
         let person = self.db.read(move |conn| people::by_email(conn, &email)).await?;
         let hash = person.as_ref().map(|person| person.password_hash.clone());
-        let genuine = password.len() <= password::MAX_BYTES && password::verify(password, hash).await?;
+        let verified = if password.len() <= password::MAX_BYTES {
+            password::verify(password, hash).await
+        } else {
+            Ok(false)
+        };
+        let genuine = match verified {
+            Err(Error::Denied(denial)) => {
+                self.failed(What::SignIn, Actor::Stranger, source, denial.code).await?;
+                return Err(denial.into());
+            }
+            verified => verified?,
+        };
         let signed_in = match person.as_ref().filter(|person| genuine && person.enabled) {
             Some(person) => self.open_session(person, source).await?,
             None => None,
@@ -97,5 +108,40 @@ impl Auth {
             cookie: issued.text,
             person,
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        auth::Secret,
+        db::{Clock, Db},
+        store::events::{self, Filter},
+    };
+
+    #[tokio::test]
+    async fn who_is_refused_because_of_others_is_in_the_log() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let url = format!("sqlite://{}/test.db", folder.path().display());
+        let auth = Auth {
+            db: Db::open(&url.parse().expect("a URL")).expect("pools"),
+            clock: Clock::default(),
+            secret: Secret::new("0f1e2d3c4b5a69788796a5b4c3d2e1f0").expect("long enough"),
+            failures: std::sync::Arc::default(),
+            limits: std::sync::Arc::default(),
+        };
+        auth.db.migrate().await.expect("migrations");
+        let _others = password::keep_busy().await;
+        let refused = auth.sign_in("ana@example.com", "guess", &Source::INTERNAL).await;
+        assert!(matches!(refused, Err(Error::Denied(denial)) if denial.code == Code::RateLimited));
+        let everything = Filter {
+            limit: 10,
+            ..Filter::default()
+        };
+        let events = auth.db.read(move |conn| events::page(conn, &everything)).await.expect("events");
+        let told: Vec<_> =
+            events.iter().map(|event| (event.event.as_str(), event.outcome.as_str())).collect();
+        assert_eq!(told, [("sign_in", "rate_limited")]);
     }
 }
