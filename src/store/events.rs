@@ -82,15 +82,34 @@ pub fn count(conn: &mut Conn, filter: &Filter) -> QueryResult<i64> {
     matching(filter).count().get_result(conn)
 }
 
-/// What happened to one action, oldest first, without the reads of its status.
-pub fn of_action(conn: &mut Conn, action_id: &str, limit: i64) -> QueryResult<Vec<Event>> {
-    audit_events::table
+/// What happened to one action, oldest first, without the reads of its status: how it began, the latest `limit` events, and
+/// how many there are between them.
+pub fn of_action(conn: &mut Conn, action_id: &str, limit: i64) -> QueryResult<(Vec<Event>, i64)> {
+    let told = || {
+        let news = audit_events::category.ne("tools").or(audit_events::outcome.ne_all(["ok", "client_gone"]));
+        audit_events::table.filter(audit_events::action_id.eq(action_id)).filter(news)
+    };
+    let latest = told().order(audit_events::seq.desc()).limit(limit).select(Event::as_select());
+    let mut story = latest.load(conn)?;
+    story.reverse();
+    let Some(oldest) = story.first() else { return Ok((story, 0)) };
+    let before = told().filter(audit_events::seq.lt(oldest.seq));
+    let earlier: i64 = before.count().get_result(conn)?;
+    if earlier > 0 {
+        let began = told().order(audit_events::seq.asc()).select(Event::as_select());
+        story.insert(0, began.first(conn)?);
+    }
+    Ok((story, (earlier - 1).max(0)))
+}
+
+/// How often one action was asked for again while it waited, and when last.
+pub fn joins(conn: &mut Conn, action_id: &str) -> QueryResult<Option<(i64, Timestamp)>> {
+    let (times, last) = audit_events::table
         .filter(audit_events::action_id.eq(action_id))
-        .filter(audit_events::category.ne("tools").or(audit_events::outcome.ne_all(["ok", "client_gone"])))
-        .order(audit_events::seq.asc())
-        .limit(limit)
-        .select(Event::as_select())
-        .load(conn)
+        .filter(audit_events::event.eq("tool_call").and(audit_events::outcome.eq("joined")))
+        .select((diesel::dsl::count_star(), diesel::dsl::max(audit_events::at)))
+        .first::<(i64, Option<Timestamp>)>(conn)?;
+    Ok(last.map(|last| (times, last)))
 }
 
 /// The next events after `seq` in order.

@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// How many events of an action's story are shown at most, and how many rows each list beside it.
+/// How many of the latest events of an action's story are shown, and how many rows each list beside it.
 const SHOWN: i64 = 200;
 const BESIDE: i64 = 20;
 
@@ -64,6 +64,10 @@ pub struct Detail {
     pub without_effect: Option<String>,
     /// What happened so far, oldest first.
     pub happenings: Vec<Happening>,
+    /// How many more there are, behind the first.
+    pub left_out: i64,
+    /// How often it was asked for again while it waited, and when last.
+    pub asked_again: Option<(i64, Timestamp)>,
 }
 
 /// One event of the action's story.
@@ -125,6 +129,7 @@ impl Gate {
         let window = kind.map_or(TimeDelta::zero(), |kind| self.policy.retry_windows.delta_of(kind.spec()));
         let executed = actions::equal_and_decided(conn, &action, Status::Executed)?;
         let rejected = actions::equal_and_decided(conn, &action, Status::Rejected)?;
+        let (happenings, left_out) = happenings(conn, &action.id)?;
         let latest = actions::on_same_records(conn, &action.id, BESIDE)?;
         let close = Self::close(conn, &action, now, now - window)?;
         Ok(Detail {
@@ -148,7 +153,9 @@ impl Gate {
             repeats: named(conn, executed.into_iter().chain(rejected).collect(), now)?,
             earlier: named(conn, latest, now)?,
             without_effect: without_effect(conn, &action, now)?,
-            happenings: happenings(conn, &action.id)?,
+            happenings,
+            left_out,
+            asked_again: events::joins(conn, &action.id)?,
             action,
         })
     }
@@ -175,11 +182,11 @@ pub(super) fn named(conn: &mut Conn, page: Vec<Action>, now: Timestamp) -> Query
     Ok(page.into_iter().map(with_name).collect())
 }
 
-fn happenings(conn: &mut Conn, action_id: &str) -> QueryResult<Vec<Happening>> {
+fn happenings(conn: &mut Conn, action_id: &str) -> QueryResult<(Vec<Happening>, i64)> {
     let agents = agent_names(conn)?;
     let people: BTreeMap<_, _> =
         people::all(conn)?.into_iter().map(|person| (person.id, person.email)).collect();
-    let events = events::of_action(conn, action_id, SHOWN)?;
+    let (events, left_out) = events::of_action(conn, action_id, SHOWN)?;
     let told = |event: events::Event| Happening {
         at: event.at,
         who: event
@@ -190,7 +197,7 @@ fn happenings(conn: &mut Conn, action_id: &str) -> QueryResult<Vec<Happening>> {
         outcome: event.outcome,
         denied: event.denied,
     };
-    Ok(events.into_iter().map(told).collect())
+    Ok((events.into_iter().map(told).collect(), left_out))
 }
 
 fn agent_names(conn: &mut Conn) -> QueryResult<BTreeMap<String, String>> {

@@ -7,6 +7,7 @@ mod decisions;
 mod house_rules;
 mod lists;
 mod sign_in;
+mod story;
 mod text;
 mod with_htmx;
 

@@ -28,16 +28,6 @@ pub fn tell(happenings: &[Happening], now: Timestamp) -> Vec<Line> {
     happenings.iter().filter_map(line).collect()
 }
 
-/// How often it was asked for again while it waited, and when last.
-pub fn asked_again(happenings: &[Happening]) -> Option<(usize, Timestamp)> {
-    let again: Vec<_> = happenings.iter().filter(|one| is_call(one, "joined")).collect();
-    again.last().map(|last| (again.len(), last.at))
-}
-
-fn is_call(happening: &Happening, outcome: &str) -> bool {
-    happening.event == "tool_call" && happening.outcome == outcome && !happening.denied
-}
-
 fn sentence(happening: &Happening) -> Option<String> {
     let outcome = happening.outcome.as_str();
     let code = outcome.replace('_', " ");
@@ -104,7 +94,5 @@ mod tests {
             happening("tool_call", "joined", false),
         ];
         assert_eq!(tell(&told, told[0].at).len(), 3);
-        assert_eq!(asked_again(&told), Some((2, told[0].at)));
-        assert_eq!(asked_again(&told[..1]), None);
     }
 }
