@@ -177,9 +177,7 @@ pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output
             running.await
         }
     };
-    if let Err(error) = auth.write_down_failures().await {
-        tracing::warn!(%error, "the last failed sign-ins could not be counted");
-    }
+    auth.write_down_the_last_failures().await;
     ended.map_err(|panic| Error::Internal(Box::new(panic)))?.map_err(listener_error)
 }
 

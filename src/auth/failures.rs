@@ -7,6 +7,7 @@
 use std::{
     collections::HashMap,
     sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use super::Auth;
@@ -21,6 +22,9 @@ use crate::{
 
 /// So many kinds are told apart at once; the others count as one. It bounds the rows that a crowd of addresses makes.
 const MOST: usize = 1000;
+/// How long a process that is to end waits for the database. With the grace of requests under way it is less than the ten
+/// seconds after which a container is killed.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// The failures since their counts were last written.
 #[derive(Default)]
@@ -83,6 +87,16 @@ impl Auth {
             self.failures.not_written(&kind);
         }
         recorded
+    }
+
+    /// What a process does before it ends: it writes down what was counted, unless the database keeps it waiting.
+    pub async fn write_down_the_last_failures(&self) {
+        let written = tokio::time::timeout(LAST_WORDS, self.write_down_failures());
+        match written.await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::warn!(%error, "the last failed sign-ins could not be counted"),
+            Err(_) => tracing::warn!("the last failed sign-ins could not be counted in time"),
+        }
     }
 
     /// Writes down how many failures there were since the last time.

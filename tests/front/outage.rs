@@ -5,9 +5,13 @@ use std::time::{Duration, Instant};
 use countersign::store::people::Role;
 use reqwest::StatusCode;
 use serde_json::json;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
 
 use crate::support::app::Server;
 use crate::support::cable::Cable;
+use crate::support::http;
+use crate::support::program::Program;
 use crate::support::run::{Fixture, run};
 use crate::support::settings::figure;
 use crate::support::shop::refund;
@@ -100,6 +104,36 @@ fn a_server_starts_without_its_database() {
         cable.plug_in().await;
         until_ready(&server.url).await;
         server.stop().await;
+    });
+}
+
+#[test]
+fn a_server_stops_in_time_without_its_database() {
+    run(Backend::Postgres, async |backend: &Backend| {
+        let database = backend.fresh_database();
+        let mut cable = Cable::to(&database).await;
+        let program = Program::on(&database).with("DATABASE_URL", &cable.url);
+        let agent = program.run(&["agent", "add", "--name", "a", "--scope", "orders:read", "--json"]).json();
+        let served = program.serve(&["serve", "--listen", "127.0.0.1:0"]);
+        let (url, http) = (format!("{}/mcp", served.url), http::client());
+        // Refusals to be counted, and a message that never ends.
+        for _ in 0..3 {
+            let refused = http.post(&url).bearer_auth("no key of ours").body("{}").send().await.unwrap();
+            assert_eq!(refused.status(), StatusCode::UNAUTHORIZED);
+        }
+        let mut slow = TcpStream::connect(&served.url["http://".len()..]).await.unwrap();
+        let key = agent["key"].as_str().unwrap();
+        let head = format!(
+            "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\nContent-Length: 99\r\n\r\n"
+        );
+        slow.write_all(head.as_bytes()).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        cable.pull().await;
+
+        let stopped = tokio::task::spawn_blocking(move || served.stop("TERM"));
+        let (code, took) = stopped.await.unwrap();
+        assert_eq!(code, Some(0));
+        assert!(took < Duration::from_secs(10), "{took:?}");
     });
 }
 
