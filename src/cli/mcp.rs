@@ -58,7 +58,10 @@ impl Mcp {
             return bridge::run(url, &key, stdin(), stdout()).await;
         }
         let app = open(config).await?;
-        let _chores = app.begin_chores();
-        stdio::serve(app.gateway, key, stdin(), stdout()).await
+        let chores = app.begin_chores();
+        let served = stdio::serve(app.gateway, key, stdin(), stdout()).await;
+        drop(chores);
+        app.auth.write_down_the_last_failures().await;
+        served
     }
 }

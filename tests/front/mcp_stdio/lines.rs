@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::pipe::{Behind, Pipe};
+use crate::failures::told;
 use crate::support::program::Program;
 use crate::support::{Agent, TestApp, backends};
 
@@ -85,6 +86,21 @@ async fn what_was_asked_before_the_input_ended_is_answered(app: &TestApp) {
         assert_eq!(ids, (0..10).collect::<Vec<_>>(), "{behind:?}");
         assert!(rest.iter().all(|answer| answer["result"]["isError"] == false), "{rest:#?}");
     }
+}
+
+backends!(what_was_denied_before_the_input_ended_is_counted);
+async fn what_was_denied_before_the_input_ended_is_counted(app: &TestApp) {
+    let leaver = app.add_agent("leaver", &["orders:read"]).await;
+    let mut pipe = Pipe::open(&Behind::Database.program(app, &leaver));
+    pipe.shake_hands();
+    app.inner.auth.revoke("leaver").await.unwrap();
+    for id in 1..=5 {
+        let list = json!({ "name": "list_actions" });
+        let heard = pipe.ask(&json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": list }));
+        assert_eq!(heard["result"]["structuredContent"]["error"]["code"], "unauthenticated", "{heard}");
+    }
+    assert!(pipe.close().1);
+    assert_eq!(told(app, "authentication", "failed_sign_ins").await, 5);
 }
 
 backends!(a_wrong_key_is_said_at_once_and_never_shown);
