@@ -211,7 +211,6 @@ fn agents_door(app: &App) -> mcp::http::Mount {
     mcp::http::Mount {
         gateway: app.gateway.clone(),
         public_url: app.config.public_url(),
-        listen: app.config.listen,
         address: Arc::new(|request| source(request, Door::Http).address),
     }
 }

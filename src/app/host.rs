@@ -2,7 +2,7 @@
 //! rebinding); such a request carries that name.
 //!
 //! An address in figures is never such a name, whichever it is. Behind a trusted proxy the name is the proxy's matter.
-//! Probes may use any name; so may a monitoring system with a token, which no web page has. `/mcp` looks for itself.
+//! Probes may use any name; so may a monitoring system with a token, which no web page has.
 
 use actix_web::{
     HttpRequest, HttpResponse, ResponseError,
@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// Where every name is right.
-const OPEN: [&str; 3] = ["/healthz", "/readyz", mcp::http::PATH];
+const OPEN: [&str; 2] = ["/healthz", "/readyz"];
 
 /// Refuses requests by a name that is none of this server's.
 pub(super) async fn check(
@@ -43,10 +43,10 @@ fn is_open(request: &HttpRequest) -> bool {
 }
 
 fn misdirected(request: &HttpRequest) -> HttpResponse {
-    if api::owns(request.path()) {
-        api::misdirected().error_response()
-    } else {
-        pages::misdirected()
+    match request.path() {
+        mcp::http::PATH => mcp::http::misdirected(),
+        path if api::owns(path) => api::misdirected().error_response(),
+        _ => pages::misdirected(),
     }
 }
 

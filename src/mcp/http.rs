@@ -1,9 +1,9 @@
 //! MCP over Streamable HTTP: where `/mcp` is mounted, and what stands before the library.
 //!
-//! In this order: the agent key, the size of the body, the strict reader, then the library's own checks (Host, Origin,
-//! method, protocol version and the headers that must match the body). No sessions: every request stands for itself,
-//! so any process behind one address can answer it. An answer is one JSON document, or a stream of events where progress is
-//! told of before it.
+//! In this order: the Host, by the rule of all doors (`app/host.rs`), the agent key, the size of the body, the strict
+//! reader, then the library's own checks (Origin, method, protocol version and the headers that must match the body). No
+//! sessions: every request stands for itself, so any process behind one address can answer it. An answer is one JSON
+//! document, or a stream of events where progress is told of before it.
 
 mod guard;
 mod held;
@@ -11,12 +11,14 @@ mod plain;
 #[cfg(test)]
 mod tests;
 
-use std::{net::SocketAddr, sync::Arc};
+use std::sync::Arc;
 
 use actix_web::{HttpMessage, HttpRequest, dev::HttpServiceFactory, middleware::from_fn, web};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp_actix_web::transport::StreamableHttpService;
 use url::Url;
+
+pub use plain::misdirected;
 
 use super::server::{Inlet, Server};
 use crate::gateway::Gateway;
@@ -29,10 +31,8 @@ pub const PATH: &str = "/mcp";
 pub struct Mount {
     /// The one door for agents.
     pub gateway: Gateway,
-    /// Where people and agents reach the server; its host and its origin are accepted.
+    /// Where people and agents reach the server; its origin is accepted.
     pub public_url: Url,
-    /// Where the server listens; its host is accepted.
-    pub listen: SocketAddr,
     /// The client's address, as far as the proxies in between are trusted.
     pub address: Address,
 }
@@ -48,7 +48,8 @@ pub fn service(mount: Mount) -> impl HttpServiceFactory {
         .session_manager(Arc::new(NeverSessionManager::default()))
         .stateful_mode(false)
         .json_response(true)
-        .allowed_hosts(hosts(&mount))
+        // None of its own: the names were looked at before.
+        .allowed_hosts(Vec::new())
         .allowed_origins(vec![origin(&mount)])
         .on_request_fn(|request, extensions| {
             if let Some(inlet) = request.extensions().get::<Inlet>() {
@@ -60,17 +61,6 @@ pub fn service(mount: Mount) -> impl HttpServiceFactory {
     web::scope(PATH)
         .wrap(from_fn(move |request, next| guard::guard(mount.clone(), request, next)))
         .service(library.scope())
-}
-
-/// The names this server answers to. Another one means that a page made a browser take a foreign name for this machine.
-fn hosts(mount: &Mount) -> Vec<String> {
-    let own = [
-        "localhost".to_owned(),
-        "127.0.0.1".to_owned(),
-        "::1".to_owned(),
-        mount.listen.ip().to_string(),
-    ];
-    own.into_iter().chain(mount.public_url.host_str().map(str::to_owned)).collect()
 }
 
 /// The one web origin that may call: the dashboard's own. With its port, because the library takes none for any.

@@ -29,6 +29,12 @@ pub fn unavailable(id: Option<Value>, denial: Denial) -> HttpResponse {
     refusal(StatusCode::SERVICE_UNAVAILABLE, &Refusal::new(id, INTERNAL_ERROR, denial.message))
 }
 
+/// The answer to a request by a name that is none of this server's.
+pub fn misdirected() -> HttpResponse {
+    let status = StatusCode::FORBIDDEN;
+    refusal(status, &Refusal::new(None, INVALID_REQUEST, sentence(status)))
+}
+
 /// The response as it is, unless it is an error in the library's own words.
 pub fn errors(
     response: ServiceResponse<impl MessageBody + 'static>,

@@ -139,15 +139,9 @@ async fn while_the_database_is_away_a_call_is_answered_as_a_call() {
 }
 
 #[actix_web::test]
-async fn foreign_hosts_and_origins_stay_out() {
+async fn foreign_origins_stay_out() {
     let site = Site::start().await;
     let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).to_string();
-    for host in ["localhost", "127.0.0.1:8080", "[::1]:9", "gate.example.com", "gate.example.com:8443"] {
-        assert_eq!(site.send("POST", &[("Host", host)], &list).await.status, 200, "{host}");
-    }
-    for host in ["evil.example", "gate.example.com.evil.example", "10.0.0.1"] {
-        site.send("POST", &[("Host", host)], &list).await.error(403, -32600);
-    }
     assert_eq!(site.send("POST", &[("Host", "")], &list).await.status, 400);
     for origin in ["https://gate.example.com", "https://gate.example.com:443"] {
         assert_eq!(site.send("POST", &[("Origin", origin)], &list).await.status, 200, "{origin}");

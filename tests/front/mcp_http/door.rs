@@ -3,7 +3,8 @@
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::support::{TestApp, backends};
+use crate::support::run::Fixture;
+use crate::support::{Backend, TestApp, backends};
 
 const LIST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
 
@@ -27,16 +28,32 @@ async fn without_a_good_key_the_answer_is_401_and_names_the_scheme(app: &TestApp
 
 backends!(no_web_page_reaches_it_by_another_name_or_from_another_origin);
 async fn no_web_page_reaches_it_by_another_name_or_from_another_origin(app: &TestApp) {
+    let sent = async |name: &str, value: &str| {
+        let response = app.agent.request().header(name, value).body(LIST).send().await.unwrap();
+        let status = response.status();
+        (status, response.json::<Value>().await.unwrap()["error"]["code"].clone())
+    };
     let foreign = [("host", "evil.example"), ("origin", "https://evil.example"), ("origin", "null")];
     for (name, value) in foreign {
-        let response = app.agent.request().header(name, value).body(LIST).send().await.unwrap();
-        assert_eq!(response.status(), StatusCode::FORBIDDEN, "{name}: {value}");
+        assert_eq!(sent(name, value).await, (StatusCode::FORBIDDEN, json!(-32600)), "{name}: {value}");
     }
-    let own = [("host", "localhost"), ("origin", app.url.as_str())];
+    let own = [("host", "localhost"), ("host", "192.168.1.5:8080"), ("origin", app.url.as_str())];
     for (name, value) in own {
-        let response = app.agent.request().header(name, value).body(LIST).send().await.unwrap();
-        assert_eq!(response.status(), StatusCode::OK, "{name}: {value}");
+        assert_eq!(sent(name, value).await, (StatusCode::OK, Value::Null), "{name}: {value}");
     }
+}
+
+backends!(behind_a_trusted_proxy_the_name_is_the_proxys_matter);
+async fn behind_a_trusted_proxy_the_name_is_the_proxys_matter(backend: &Backend) {
+    let proxies = Some("127.0.0.0/8".parse().unwrap());
+    let app = TestApp::with(*backend, |config| config.trusted_proxies = proxies).await;
+    let sent = async |name: &str, value: &str| {
+        let request = app.agent.request().header("host", "upstream:8080").header(name, value);
+        request.body(LIST).send().await.unwrap().status()
+    };
+    assert_eq!(sent("origin", &app.url).await, StatusCode::OK);
+    assert_eq!(sent("origin", "http://upstream:8080").await, StatusCode::FORBIDDEN);
+    app.tear_down().await;
 }
 
 backends!(nothing_of_a_batch_is_done);

@@ -77,7 +77,6 @@ impl Site {
         let mount = Mount {
             gateway: trial.gateway.clone(),
             public_url: "https://gate.example.com".parse().expect("a URL"),
-            listen: ([127, 0, 0, 1], 0).into(),
             address: Arc::new(|_| None),
         };
         let server = HttpServer::new(move || App::new().service(service(mount.clone())));

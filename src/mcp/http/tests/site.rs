@@ -33,7 +33,6 @@ fn serve(gateway: Gateway) -> std::net::SocketAddr {
     let mount = Mount {
         gateway,
         public_url: "https://gate.example.com".parse().expect("a URL"),
-        listen: ([127, 0, 0, 1], 0).into(),
         address: Arc::new(|request| request.peer_addr().map(|peer| peer.ip().to_string())),
     };
     let server = HttpServer::new(move || App::new().service(service(mount.clone())));
