@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 pub use limits::AgentLimits;
+pub use own::waits_for_a_person;
 pub use rate::Rate;
 pub use tools::Tool;
 

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Bound, Caller, Gateway, answered, tools::Callable};
+use super::{Arguments, Bound, Caller, Gateway, answered, tools::Callable};
 use crate::{
     db::text_enum,
     error::{Error, Result},
@@ -62,6 +62,12 @@ struct ListView {
     actions: Vec<ActionView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
+}
+
+/// Whether a call waits until a person has decided.
+pub fn waits_for_a_person(tool: &str, arguments: &Arguments) -> bool {
+    let Arguments::Read(arguments) = arguments else { return false };
+    tool == Own::GetStatus.as_str() && arguments.get("wait_seconds").is_some_and(|seconds| *seconds != 0)
 }
 
 impl Own {

@@ -1,4 +1,4 @@
-//! Progress notifications: while an answer takes its time, a client that asked for them is told that it is waited for.
+//! Progress notifications: while a call waits for a decision, a client that asked for them is told so.
 
 use std::{future::Future, time::Duration};
 
@@ -8,7 +8,7 @@ use rmcp::{
     service::{Peer, RequestContext},
 };
 
-/// How long an answer takes before the first notification, and from one to the next.
+/// How long a call waits before the first notification, and from one to the next.
 const EVERY: Duration = Duration::from_secs(5);
 
 /// Where notifications about one request go; nowhere, if the client gave no token.

@@ -152,10 +152,12 @@ impl ServerHandler for Server {
         call: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let progress = Progress::of(&context);
-        let call = self.call(&call.name, inlet(&context.extensions), context.ct.clone());
-        let answer = progress.during(call).await?;
-        Ok(result(answer).into())
+        let inlet = inlet(&context.extensions);
+        let arguments = inlet.and_then(|inlet| inlet.arguments.as_ref());
+        let waits = arguments.is_some_and(|arguments| gateway::waits_for_a_person(&call.name, arguments));
+        let answer = self.call(&call.name, inlet, context.ct.clone());
+        let answer = if waits { Progress::of(&context).during(answer).await } else { answer.await };
+        Ok(result(answer?).into())
     }
 
     /// The library brings every request here that is none of its own: unknown methods, and known ones whose parameters

@@ -273,3 +273,13 @@ async fn a_defect_is_an_internal_error_and_nothing_hangs() {
     let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
     assert_eq!(site.post(&ping).await.json()["result"], json!({}));
 }
+
+#[actix_web::test]
+async fn who_waits_for_no_person_is_not_told_of_one() {
+    let site = Site::start().await;
+    let mut call = call("slow", json!({"millis": 6_000}));
+    call["params"]["_meta"] = json!({"progressToken": "slow"});
+    let reply = site.post(&call).await;
+    assert!(!reply.body.contains("person"), "{}", reply.body);
+    assert_eq!(reply.json()["result"]["isError"], false);
+}
