@@ -74,7 +74,7 @@ impl Auth {
         })
     }
 
-    /// Replaces an agent's scopes.
+    /// Replaces an agent's scopes. A revoked agent keeps those it had.
     pub async fn set_scopes(&self, name: &str, scopes: &[String], known_scopes: &[&str]) -> Result<Agent> {
         let scopes = joined(scopes, known_scopes)?;
         let work = move |conn: &mut Conn, agent: Agent, _| {
@@ -89,7 +89,7 @@ impl Auth {
                 Some(entry),
             )))
         };
-        self.change(lock(name), work, recall(name)).await
+        self.change(lock_in_use(name), work, recall(name)).await
     }
 
     /// Gives an agent a new key; the old one stops working. The agent stays the same principal.
@@ -97,16 +97,13 @@ impl Auth {
         let key = self.secret.issue(TokenKind::Agent);
         let (prefix, mac) = (key.prefix, key.mac);
         let work = move |conn: &mut Conn, agent: Agent, now| {
-            if agent.revoked_at.is_some() {
-                return Ok(Err(no_agent()));
-            }
             credentials::revoke_agent(conn, &agent.id, now)?;
             credentials::insert(conn, &of_agent(&agent.id, &prefix, &mac, now))?;
             let entry = account("key_rotated").with("agent_id", agent.id.as_str());
             Ok(Ok((agent, Some(entry))))
         };
         Ok(NewAgent {
-            agent: self.change(lock(name), work, recall(name)).await?,
+            agent: self.change(lock_in_use(name), work, recall(name)).await?,
             key: key.text,
         })
     }
@@ -135,6 +132,17 @@ impl Auth {
 fn lock(name: &str) -> impl Fn(&mut Conn) -> Decided<Agent> + Send + Sync + 'static {
     let name = name.to_owned();
     move |conn| Ok(agents::lock_by_name(conn, &name)?.ok_or_else(no_agent))
+}
+
+/// The same, unless it is revoked.
+fn lock_in_use(name: &str) -> impl Fn(&mut Conn) -> Decided<Agent> + Send + Sync + 'static {
+    let lock = lock(name);
+    move |conn| {
+        Ok(match lock(conn)? {
+            Ok(agent) if agent.revoked_at.is_some() => Err(revoked(&agent)),
+            locked => locked,
+        })
+    }
 }
 
 /// Reads the agent of a name.
@@ -169,6 +177,10 @@ fn joined(scopes: &[String], known: &[&str]) -> Result<String> {
     scopes.sort_unstable();
     scopes.dedup();
     Ok(scopes.join(" "))
+}
+
+fn revoked(agent: &Agent) -> Denial {
+    Denial::invalid("name", format!("{} is revoked for good.", agent.name))
 }
 
 fn no_agent() -> Denial {

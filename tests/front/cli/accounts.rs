@@ -91,6 +91,15 @@ async fn agents_come_and_go(database: &Database) {
     let revoke = ["agent", "revoke", "--name", "helper"];
     assert_eq!(program.run(&revoke).ok(), "helper is revoked.\n");
     assert_eq!(program.run(&revoke).ok(), "helper was revoked already.\n");
+    for change in [
+        &["rotate", "--name", "helper"][..],
+        &["scopes", "--name", "helper", "--scope", "orders:read"],
+    ] {
+        let said = program.run(&[&["agent"], change].concat());
+        assert_eq!(said.sentence(), "helper is revoked for good.", "{change:?}");
+    }
+    let list = program.run(&["agent", "list", "--json"]).json();
+    assert_eq!(list[0]["scopes"], json!(["orders:write"]), "as they were");
     assert!(app.gateway.authenticate(rotated["key"].as_str().unwrap(), &Source::CLI).await.is_err());
     assert!(program.run(&["agent", "list"]).ok().contains("revoked"));
 }
