@@ -1,7 +1,7 @@
 //! The one door for agents. Nothing an agent sends reaches a table past it.
 //!
-//! The order: authenticate → scope → read or flood limit → parse and resolve records → slot → (only when a new action
-//! opens) pause, write token, rules → audit. Rules or write tokens before the slot would break replays.
+//! The order: authenticate → scope → read or flood limit → parse and resolve records → slot → pause (but for a join) →
+//! (only when a new action opens) write token, rules → audit. Rules or write tokens before the slot would break replays.
 
 mod limits;
 mod own;

@@ -56,7 +56,8 @@ pub struct ActionDetail {
     params: Option<Value>,
     /// Names exactly what is shown here; a decision repeats it.
     digest: String,
-    /// The records concerned and their versions now; an approval that repeats them is refused when one has changed.
+    /// The records concerned and their versions: those of now while the action is pending, later those that the request saw.
+    /// An approval that repeats them is refused when one has changed.
     subject_versions: BTreeMap<String, i64>,
     /// Other actions on the same records that are open, or were executed just before.
     related: Vec<Related>,

@@ -44,7 +44,7 @@ pub struct Detail {
     pub left: TimeDelta,
     /// When this was read, by the database's clock.
     pub now: Timestamp,
-    /// The records' versions now.
+    /// The records' versions: those of now while it is pending, later those that the request saw.
     pub versions: Versions,
     /// Whether a record changed since the request.
     pub changed: bool,
