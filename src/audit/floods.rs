@@ -49,6 +49,21 @@ impl Kind {
         }
     }
 
+    /// Whoever adds to several counters in one transaction does so in this order: two in different ones would deadlock.
+    pub fn order(&self) -> impl Ord + use<> {
+        let counter = self.counter(Timestamp::default(), 0);
+        let Flood {
+            event,
+            actor_kind,
+            actor_id,
+            door,
+            address,
+            code,
+            ..
+        } = counter;
+        (event, actor_kind, actor_id, door, address, code)
+    }
+
     /// A denial of this kind of which nothing else is known.
     fn entry(&self) -> Entry {
         let source = Source {

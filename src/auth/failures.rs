@@ -106,7 +106,8 @@ impl Auth {
             return Ok(());
         }
         let (clock, rows) = (self.clock.clone(), counted.clone());
-        let rows: Vec<_> = rows.into_iter().map(|(kind, tally)| (new_id(), kind, tally.count)).collect();
+        let mut rows: Vec<_> = rows.into_iter().map(|(kind, tally)| (new_id(), kind, tally.count)).collect();
+        rows.sort_by_cached_key(|(_, kind, _)| kind.order());
         let written = self.db.write(move |conn| {
             let now = clock.now(conn)?;
             rows.iter()

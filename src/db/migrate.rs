@@ -33,7 +33,8 @@ pub(super) fn up(conn: &mut Conn) -> Result<()> {
     match outcome {
         Ok(()) => Ok(Manager::commit_transaction(conn)?),
         Err(error) => {
-            Manager::rollback_transaction(conn)?;
+            // The first error says what happened, as in `Conn::transact`.
+            let _ = Manager::rollback_transaction(conn);
             Err(error)
         }
     }

@@ -39,11 +39,12 @@ pub fn add(conn: &mut Conn, flood: &Flood) -> QueryResult<i64> {
     counted.map(|flood| flood.denials)
 }
 
-/// Counters of minutes before `minute`, the oldest first.
+/// Counters of minutes before `minute`, the oldest first, those of one minute always in the same order.
 pub fn closed(conn: &mut Conn, minute: Timestamp, limit: i64) -> QueryResult<Vec<Flood>> {
     floods::table
         .filter(floods::minute.lt(minute))
-        .order((floods::minute.asc(), floods::event.asc(), floods::actor_id.asc(), floods::address.asc()))
+        .order((floods::minute, floods::event, floods::actor_kind, floods::actor_id))
+        .then_order_by((floods::door, floods::address, floods::code))
         .limit(limit)
         .select(Flood::as_select())
         .load(conn)

@@ -53,7 +53,7 @@ pub(super) fn lock_current(
 impl Gate {
     /// Ends what is past due and closes the denial counters of past minutes. Returns how many actions it ended: those that
     /// somebody else was faster with don't count. Writes nothing when there is nothing to do. What can't be ended keeps
-    /// nothing else from its end; the last error is answered.
+    /// nothing else from its end; an error of that is answered, or else one of closing the counters.
     pub async fn sweep(&self) -> Result<usize> {
         let clock = self.clock.clone();
         let to_do = self.db.read(move |conn| {
@@ -84,7 +84,10 @@ impl Gate {
                 let now = clock.now(conn)?;
                 close_floods(conn, &events, now)
             };
-            self.db.write(close).await?;
+            if let Err(error) = self.db.write(close).await {
+                tracing::warn!(%error, "denials can't be counted now");
+                failed = failed.or(Some(error));
+            }
         }
         failed.map_or(Ok(ended), Err)
     }

@@ -137,7 +137,11 @@ impl Shown {
             outcome: outcome(&detail),
             related_heading: related_heading(&detail.related),
             related: if waiting { detail.related.iter().map(related).collect() } else { Vec::new() },
-            repeats: if waiting { detail.repeats.iter().filter_map(repeat).collect() } else { Vec::new() },
+            repeats: if waiting {
+                detail.repeats.iter().filter_map(repeat).collect()
+            } else {
+                Vec::new()
+            },
             notes: notes(&detail, paused),
             effect: effect(&detail),
             dropped: action.pruned_at.map(|at| format!("Dropped on {}.", when::day(at))),
