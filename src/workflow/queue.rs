@@ -1,11 +1,10 @@
 //! What people are shown: one action with everything around it.
 
-use std::collections::BTreeMap;
-
 use chrono::TimeDelta;
 
 use super::{Gate, view::ActionView};
 use crate::{
+    audit::log,
     db::{Conn, QueryResult, Timestamp},
     error::{Code, Denial, Result},
     kinds::{Case, Change, Lock, Preview, Refusal},
@@ -183,23 +182,15 @@ pub(super) fn named(conn: &mut Conn, page: Vec<Action>, now: Timestamp) -> Query
 }
 
 fn happenings(conn: &mut Conn, action_id: &str) -> QueryResult<(Vec<Happening>, i64)> {
-    let agents = agent_names(conn)?;
-    let people: BTreeMap<_, _> =
-        people::all(conn)?.into_iter().map(|person| (person.id, person.email)).collect();
     let (events, left_out) = events::of_action(conn, action_id, SHOWN)?;
+    let actors = events.iter().filter_map(|event| event.actor_id.clone()).collect();
+    let names = log::names(conn, actors)?;
     let told = |event: events::Event| Happening {
         at: event.at,
-        who: event
-            .actor_id
-            .and_then(|id| agents.get(&id).or_else(|| people.get(&id)).cloned())
-            .unwrap_or_default(),
+        who: event.actor_id.and_then(|id| names.get(&id).cloned()).unwrap_or_default(),
         event: event.event,
         outcome: event.outcome,
         denied: event.denied,
     };
     Ok((events.into_iter().map(told).collect(), left_out))
-}
-
-fn agent_names(conn: &mut Conn) -> QueryResult<BTreeMap<String, String>> {
-    Ok(agents::all(conn)?.into_iter().map(|agent| (agent.id, agent.name)).collect())
 }
