@@ -7,6 +7,7 @@ mod about;
 mod claim;
 mod decide;
 mod decider;
+mod detail;
 mod expire;
 mod list;
 pub mod note;
@@ -19,7 +20,6 @@ mod request;
 mod slot;
 pub mod view;
 mod waiters;
-mod waiting;
 mod withdraw;
 mod write_limit;
 
@@ -29,14 +29,14 @@ use chrono::TimeDelta;
 
 pub use claim::Approval;
 pub use decider::{Decider, Means};
-pub use list::{Listed, Page, Rows, Wanted};
+pub use detail::{Detail, Happening};
+pub use list::{Listed, Named, Page, Rows, Wanted};
 pub use pause::PauseTarget;
-pub use queue::{Detail, Happening, Waiting};
+pub use queue::Queue;
 pub use reject::Rejection;
 pub use request::{Request, scope_missing, split};
 pub use view::{ActionView, Disposition};
 pub use waiters::{Waiter, Waiters};
-pub use waiting::Queue;
 pub use write_limit::WriteLimit;
 
 use crate::{

@@ -18,7 +18,7 @@ use crate::{
         actions::{Action, Status},
         read_id,
     },
-    workflow::{ActionView, Detail, Gate, Page, Waiting, Wanted, view::rfc3339},
+    workflow::{ActionView, Detail, Gate, Named, Page, Wanted, view::rfc3339},
 };
 
 /// What a list of actions can be asked.
@@ -131,7 +131,7 @@ impl From<Detail> for ActionDetail {
         let kept = detail.view.dropped.is_none();
         let params = serde_json::from_str(&detail.action.effective_params);
         let preview = detail.preview.map_or(detail.changes, |preview| preview.changes);
-        let related = |one: &Waiting| Related::of(one, &detail.action);
+        let related = |one: &Named| Related::of(one, &detail.action);
         Self {
             related: detail.related.iter().map(related).collect(),
             action: detail.view,
@@ -147,7 +147,7 @@ impl From<Detail> for ActionDetail {
 }
 
 impl Related {
-    fn of(one: &Waiting, action: &Action) -> Self {
+    fn of(one: &Named, action: &Action) -> Self {
         Self {
             action_id: one.action.id.clone(),
             kind: one.action.kind.clone(),

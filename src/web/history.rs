@@ -21,7 +21,7 @@ use crate::{
     query::Query,
     store::{actions::Status, agents, people},
     text::filters,
-    workflow::{Gate, Waiting, Wanted},
+    workflow::{Gate, Named, Wanted},
 };
 
 /// How many rows a page has.
@@ -144,7 +144,7 @@ impl Choice {
 }
 
 impl Row {
-    fn of(one: &Waiting, emails: &BTreeMap<String, String>, now: Timestamp) -> Self {
+    fn of(one: &Named, emails: &BTreeMap<String, String>, now: Timestamp) -> Self {
         let decider = one.action.decided_by.as_ref().and_then(|id| emails.get(id));
         let ended = one.action.decided_at.map(|at| when::short(at, now));
         Self {

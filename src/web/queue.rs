@@ -17,7 +17,7 @@ use crate::{
     auth::Visitor,
     error::{Denial, Result},
     text::filters,
-    workflow::{Gate, Queue, Waiting, Wanted},
+    workflow::{Gate, Named, Queue, Wanted},
 };
 
 /// The queue and one action: the page on which people decide.
@@ -119,7 +119,7 @@ impl Desk {
 
 impl List {
     fn of(gate: &Gate, queue: &Queue, choice: &Choice, current: Option<&str>, address: &str) -> Self {
-        let row = |one: &Waiting| Row {
+        let row = |one: &Named| Row {
             href: choice.keep(&format!("/actions/{}", one.action.id)),
             headline: one.action.headline.clone(),
             figure: one.action.figure.clone(),

@@ -1,21 +1,21 @@
 //! Pages of actions, newest first, in the shape that programs read.
 
+use chrono::TimeDelta;
 use serde::Serialize;
 
-use super::{
-    Gate,
-    queue::{Waiting, named},
-    view::ActionView,
-};
+use super::{Gate, view::ActionView};
 use crate::{
     db::{Conn, QueryResult, Timestamp},
     error::{Denial, Result},
     paging,
     store::{
-        actions::{self, Filter, Status},
+        actions::{self, Action, Filter, Status},
         agents,
     },
 };
+
+/// How many rows a list beside something else has at most.
+pub(super) const BESIDE: i64 = 20;
 
 /// Which actions a page shows.
 #[derive(Debug, Clone, Default)]
@@ -50,10 +50,21 @@ pub struct Page {
     pub next_cursor: Option<String>,
 }
 
+/// An action with the name of its agent.
+#[derive(Debug, Clone)]
+pub struct Named {
+    pub action: Action,
+    pub agent: String,
+    /// As it stands now.
+    pub status: Status,
+    /// Until it expires; negative when that is past.
+    pub left: TimeDelta,
+}
+
 /// A page of actions as they stand in the database.
 #[derive(Debug)]
 pub struct Rows {
-    pub rows: Vec<Waiting>,
+    pub rows: Vec<Named>,
     /// Asks for the next page; nothing on the last.
     pub next_cursor: Option<String>,
 }
@@ -97,6 +108,13 @@ impl Gate {
         Ok(page.await??)
     }
 
+    /// Actions on one record ("order:#1044"), newest first.
+    pub fn on_record(&self, conn: &mut Conn, subject: &str) -> QueryResult<Vec<Named>> {
+        let now = self.clock.now(conn)?;
+        let found = actions::on_record(conn, subject, BESIDE)?;
+        named(conn, found, now)
+    }
+
     /// Refuses a kind that doesn't exist.
     pub(super) fn known_kind(&self, name: Option<&str>) -> Result<(), Denial> {
         if name.is_none_or(|name| self.registry.find_kind(name).is_some()) {
@@ -130,4 +148,16 @@ impl Gate {
         let rows = named(conn, found, now)?;
         Ok(Ok(Rows { rows, next_cursor }))
     }
+}
+
+/// Each action with its agent's name.
+pub(super) fn named(conn: &mut Conn, page: Vec<Action>, now: Timestamp) -> QueryResult<Vec<Named>> {
+    let names = agents::names(conn, page.iter().map(|action| action.agent_id.clone()).collect())?;
+    let with_name = |action: Action| Named {
+        agent: names.get(&action.agent_id).cloned().unwrap_or_default(),
+        status: action.status_at(now),
+        left: action.expires_at - now,
+        action,
+    };
+    Ok(page.into_iter().map(with_name).collect())
 }

@@ -1,196 +1,68 @@
-//! What people are shown: one action with everything around it.
+//! The queue, page by page.
 
-use chrono::TimeDelta;
+use std::collections::BTreeMap;
 
-use super::{Gate, view::ActionView};
+use super::{
+    Gate,
+    list::{Named, named},
+};
 use crate::{
-    audit::log,
-    db::{Conn, QueryResult, Timestamp},
-    error::{Code, Denial, Result},
-    kinds::{Case, Change, Lock, Preview, Refusal},
-    store::{
-        actions::{self, Action, Status},
-        agents, events, people,
-        subjects::{self, Versions},
-    },
+    error::{Denial, Result},
+    paging,
+    store::actions,
 };
 
-/// How many of the latest events of an action's story are shown, and how many rows each list beside it.
+/// How many rows a page of the queue shows at most.
 const SHOWN: i64 = 200;
-const BESIDE: i64 = 20;
 
-/// An action with the name of its agent.
-#[derive(Debug, Clone)]
-pub struct Waiting {
-    pub action: Action,
-    pub agent: String,
-    /// As it stands now.
-    pub status: Status,
-    /// Until it expires; negative when that is past.
-    pub left: TimeDelta,
+/// A page of what waits for a decision.
+#[derive(Debug)]
+pub struct Queue {
+    pub rows: Vec<Named>,
+    /// The last action of the page, when others come after it.
+    pub next: Option<String>,
+    /// How many of each kind wait, on all pages together.
+    pub by_kind: BTreeMap<String, i64>,
 }
 
-/// Everything an approver is shown of one action.
-#[derive(Debug, Clone)]
-pub struct Detail {
-    pub view: ActionView,
-    pub action: Action,
-    pub status: Status,
-    pub agent: String,
-    /// The owner's e-mail address, if the agent belongs to somebody.
-    pub agent_owner: Option<String>,
-    pub kind_title: String,
-    pub left: TimeDelta,
-    /// When this was read, by the database's clock.
-    pub now: Timestamp,
-    /// The records' versions: those of now while it is pending, later those that the request saw.
-    pub versions: Versions,
-    /// Whether a record changed since the request.
-    pub changed: bool,
-    /// What would change, from today's data; only while the action is pending and its records are there.
-    pub preview: Option<Preview>,
-    /// What changed when it was executed.
-    pub changes: Vec<Change>,
-    /// The rule that would refuse it today.
-    pub refusal_today: Option<Refusal>,
-    /// Other actions on the same records that are open, or were executed just before.
-    pub related: Vec<Waiting>,
-    /// The latest equal request that was executed, and the latest that was rejected.
-    pub repeats: Vec<Waiting>,
-    /// The latest other actions on the same records.
-    pub earlier: Vec<Waiting>,
-    /// The attempt before this one, if it ended without effect.
-    pub without_effect: Option<String>,
-    /// What happened so far, oldest first.
-    pub happenings: Vec<Happening>,
-    /// How many more there are, behind the first.
-    pub left_out: i64,
-    /// How often it was asked for again while it waited, and when last.
-    pub asked_again: Option<(i64, Timestamp)>,
-}
-
-/// One event of the action's story.
-#[derive(Debug, Clone)]
-pub struct Happening {
-    pub at: Timestamp,
-    pub event: String,
-    /// The e-mail address or the agent's name; empty for the system.
-    pub who: String,
-    pub outcome: String,
-    pub denied: bool,
+impl Queue {
+    /// How many wait, of every kind.
+    pub fn total(&self) -> i64 {
+        self.by_kind.values().sum()
+    }
 }
 
 impl Gate {
-    /// Other actions on the action's records that are open, or were executed after `since`: equal writes first, all of
-    /// them, so that no flood of others hides one.
-    fn close(conn: &mut Conn, action: &Action, now: Timestamp, since: Timestamp) -> QueryResult<Vec<Action>> {
-        let mut close = actions::equal_and_close(conn, action, now, since)?;
-        let others = actions::close_on_same_records(conn, action, now, since, BESIDE)?;
-        close.extend(others);
-        Ok(close)
-    }
-
-    /// Actions on one record ("order:#1044"), newest first.
-    pub fn on_record(&self, conn: &mut Conn, subject: &str) -> QueryResult<Vec<Waiting>> {
-        let now = self.clock.now(conn)?;
-        let found = actions::on_record(conn, subject, BESIDE)?;
-        named(conn, found, now)
-    }
-
-    /// One action with everything around it.
+    /// What waits for a decision, the most urgent first: of one kind, if it is named, and after one action.
     ///
     /// # Errors
-    /// `not_found`.
-    pub async fn detail(&self, id: &str) -> Result<Detail> {
-        let (gate, id) = (self.clone(), id.to_owned());
-        let detail = self.db.read(move |conn| match actions::find(conn, &id)? {
-            Some(action) => gate.look(conn, action).map(Some),
-            None => Ok(None),
+    /// `invalid_params` for a kind or an action that doesn't exist.
+    pub async fn waiting(&self, kind: Option<String>, after: Option<String>) -> Result<Queue> {
+        self.known_kind(kind.as_deref())?;
+        let gate = self.clone();
+        let page = self.db.read(move |conn| {
+            let now = gate.clock.now(conn)?;
+            let last = match &after {
+                Some(id) => match actions::find(conn, id)? {
+                    Some(last) => Some((last.expires_at, last.id)),
+                    None => return Ok(Err(no_such_place())),
+                },
+                None => None,
+            };
+            let place = last.as_ref().map(|(at, id)| (*at, id.as_str()));
+            // One more than shown tells whether there is a next page.
+            let found = actions::waiting(conn, now, kind.as_deref(), place, SHOWN + 1)?;
+            let (found, next) = paging::split(found, SHOWN, |last| last.id.clone());
+            Ok(Ok(Queue {
+                next,
+                rows: named(conn, found, now)?,
+                by_kind: actions::waiting_by_kind(conn, now)?.into_iter().collect(),
+            }))
         });
-        Ok(detail.await?.ok_or_else(|| Denial::new(Code::NotFound, "There is no such action."))?)
-    }
-
-    fn look(&self, conn: &mut Conn, action: Action) -> QueryResult<Detail> {
-        let now = self.clock.now(conn)?;
-        let status = action.status_at(now);
-        let agent = agents::find(conn, &action.agent_id)?;
-        let owner = match agent.as_ref().and_then(|agent| agent.owner_id.as_deref()) {
-            Some(id) => people::find(conn, id)?.map(|person| person.email),
-            None => None,
-        };
-        let kind = self.registry.find_kind(&action.kind);
-        let case = match kind {
-            Some(kind) if status == Status::Pending => kind.open(conn, &action.effective_params, Lock::No)?,
-            _ => None,
-        };
-        let seen = subjects::of(conn, &action.id)?;
-        let versions = case.as_ref().map_or_else(|| seen.clone(), |case| case.versions());
-        let window = kind.map_or(TimeDelta::zero(), |kind| self.policy.retry_windows.delta_of(kind.spec()));
-        let executed = actions::equal_and_decided(conn, &action, Status::Executed)?;
-        let rejected = actions::equal_and_decided(conn, &action, Status::Rejected)?;
-        let (happenings, left_out) = happenings(conn, &action.id)?;
-        let latest = actions::on_same_records(conn, &action.id, BESIDE)?;
-        let close = Self::close(conn, &action, now, now - window)?;
-        Ok(Detail {
-            view: self.view(conn, &action, now, None)?,
-            status,
-            agent: agent.map(|agent| agent.name).unwrap_or_default(),
-            agent_owner: owner,
-            kind_title: kind.map_or_else(|| action.kind.clone(), |kind| kind.spec().title.to_owned()),
-            left: action.expires_at - now,
-            now,
-            changed: seen != versions,
-            versions,
-            preview: case.as_ref().map(|case| case.preview()),
-            changes: action
-                .changes
-                .as_deref()
-                .and_then(|text| serde_json::from_str(text).ok())
-                .unwrap_or_default(),
-            refusal_today: case.and_then(|case| Case::check(case.as_ref()).err()),
-            related: named(conn, close, now)?,
-            repeats: named(conn, executed.into_iter().chain(rejected).collect(), now)?,
-            earlier: named(conn, latest, now)?,
-            without_effect: without_effect(conn, &action, now)?,
-            happenings,
-            left_out,
-            asked_again: events::joins(conn, &action.id)?,
-            action,
-        })
+        Ok(page.await??)
     }
 }
 
-/// The attempt before this one, if nothing came of it.
-fn without_effect(conn: &mut Conn, action: &Action, now: Timestamp) -> QueryResult<Option<String>> {
-    let Some(id) = &action.previous_action_id else { return Ok(None) };
-    let previous = actions::find(conn, id)?;
-    let nothing = [Status::Failed, Status::Expired, Status::Withdrawn];
-    Ok(previous
-        .filter(|previous| nothing.contains(&previous.status_at(now)))
-        .map(|previous| previous.id))
-}
-
-pub(super) fn named(conn: &mut Conn, page: Vec<Action>, now: Timestamp) -> QueryResult<Vec<Waiting>> {
-    let names = agents::names(conn, page.iter().map(|action| action.agent_id.clone()).collect())?;
-    let with_name = |action: Action| Waiting {
-        agent: names.get(&action.agent_id).cloned().unwrap_or_default(),
-        status: action.status_at(now),
-        left: action.expires_at - now,
-        action,
-    };
-    Ok(page.into_iter().map(with_name).collect())
-}
-
-fn happenings(conn: &mut Conn, action_id: &str) -> QueryResult<(Vec<Happening>, i64)> {
-    let (events, left_out) = events::of_action(conn, action_id, SHOWN)?;
-    let actors = events.iter().filter_map(|event| event.actor_id.clone()).collect();
-    let names = log::names(conn, actors)?;
-    let told = |event: events::Event| Happening {
-        at: event.at,
-        who: event.actor_id.and_then(|id| names.get(&id).cloned()).unwrap_or_default(),
-        event: event.event,
-        outcome: event.outcome,
-        denied: event.denied,
-    };
-    Ok((events.into_iter().map(told).collect(), left_out))
+fn no_such_place() -> Denial {
+    Denial::invalid("after", "after must be the last action of the page before.")
 }

@@ -14,7 +14,7 @@ use crate::{
     store::actions::Status,
     text,
     web::{choice::Choice, link, shell::Shell, when, words},
-    workflow::{Detail, Waiting},
+    workflow::{Detail, Named},
 };
 
 /// How long after a decision its page leads on to the next one, in minutes.
@@ -116,11 +116,11 @@ impl Shown {
         });
         let just_decided = action.decided_by.as_ref() == Some(&visitor.person.id)
             && action.decided_at.is_some_and(|at| (now - at).num_minutes() < LEADS_ON_MINUTES);
-        let related = |one: &Waiting| Other {
+        let related = |one: &Named| Other {
             same_write: one.action.is_same_write(action),
             ..Other::of(one, now)
         };
-        let repeat = |one: &Waiting| Repeat::of(one, now);
+        let repeat = |one: &Named| Repeat::of(one, now);
         Self {
             summary: action.summary.clone(),
             kind_title: detail.kind_title.clone(),
@@ -180,7 +180,7 @@ impl Shown {
 
 impl Repeat {
     /// Nothing for what nobody decided.
-    fn of(one: &Waiting, now: Timestamp) -> Option<Self> {
+    fn of(one: &Named, now: Timestamp) -> Option<Self> {
         Some(Self {
             what: format!("{} {}", one.status, when::ago(one.action.decided_at?, now)),
             href: format!("/actions/{}", one.action.id),
@@ -201,7 +201,7 @@ fn asked(detail: &Detail) -> String {
     }
 }
 
-fn related_heading(related: &[Waiting]) -> String {
+fn related_heading(related: &[Named]) -> String {
     let open = related.iter().filter(|one| one.status != Status::Executed).count();
     match open {
         0 => "Something was done on the same record just before.".to_owned(),

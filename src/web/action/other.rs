@@ -3,7 +3,7 @@
 use crate::{
     db::Timestamp,
     web::{when, words},
-    workflow::Waiting,
+    workflow::Named,
 };
 
 /// Another action on the same record.
@@ -20,7 +20,7 @@ pub struct Other {
 
 impl Other {
     /// An action of a list.
-    pub fn of(one: &Waiting, now: Timestamp) -> Self {
+    pub fn of(one: &Named, now: Timestamp) -> Self {
         Self {
             href: format!("/actions/{}", one.action.id),
             summary: one.action.summary.clone(),
