@@ -1,4 +1,4 @@
-//! Pages of actions, newest first, in the shape that programs read.
+//! Lists of actions, newest first, as programs and the dashboard read them.
 
 use chrono::TimeDelta;
 use serde::Serialize;
