@@ -37,7 +37,7 @@ impl LogEnd {
             Conn::Sqlite(_) => "SELECT coalesce(max(seq), 0) AS seq FROM audit_events",
             Conn::Postgres(_) => "SELECT last_value AS seq FROM audit_events_seq_seq",
         };
-        // Before the writers: whoever takes a number later is not of them, and has a larger one.
+        // Before the writers: whoever took one of these numbers is among them, or done.
         let seq = sql_query(last).get_result::<Last>(conn)?.seq;
         let writers = writers(conn)?;
         Ok(Self { seq, writers })
