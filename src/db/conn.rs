@@ -1,5 +1,6 @@
 //! A connection to either backend, and its transactions.
 
+use super::trouble::told_apart;
 use diesel::{
     Connection, PgConnection, SqliteConnection,
     connection::{AnsiTransactionManager, TransactionManager},
@@ -40,7 +41,7 @@ impl Conn {
         work: &dyn Fn(&mut Self) -> QueryResult<T>,
     ) -> QueryResult<T> {
         self.begin(mode)?;
-        match work(self) {
+        let outcome = match work(self) {
             Ok(value) => Manager::commit_transaction(self).map(|()| value),
             Err(error) => {
                 // The first error says what happened; a failed rollback only means that the connection is gone, which
@@ -48,7 +49,11 @@ impl Conn {
                 let _ = Manager::rollback_transaction(self);
                 Err(error)
             }
-        }
+        };
+        outcome.map_err(|error| match self {
+            Self::Sqlite(_) => error,
+            Self::Postgres(conn) => told_apart(error, conn),
+        })
     }
 
     pub(super) fn begin(&mut self, mode: Mode) -> QueryResult<()> {

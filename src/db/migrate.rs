@@ -9,7 +9,7 @@ use diesel::{
     pg::Pg,
     result::Error as QueryError,
     sql_query,
-    sql_types::Text,
+    sql_types::{BigInt, Text},
     sqlite::Sqlite,
 };
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
@@ -50,11 +50,7 @@ pub enum Schema {
 
 /// Looks at the schema, and refuses one that is newer than this binary.
 pub(super) fn schema(conn: &mut Conn) -> Result<Schema> {
-    let applied = match conn.transact(Mode::Read, &applied) {
-        Ok(applied) => applied,
-        Err(error) if is_missing_table(&error) => return Ok(Schema::Behind),
-        Err(error) => return Err(error.into()),
-    };
+    let applied = conn.transact(Mode::Read, &applied)?;
     let known = known(conn)?;
     refuse_newer(&known, &applied)?;
     Ok(if known == applied { Schema::Current } else { Schema::Behind })
@@ -111,17 +107,33 @@ struct Applied {
     version: String,
 }
 
-/// Only looks: diesel's own function for this makes the table when it is missing.
+/// Only looks: diesel's own function for this makes the table when it is missing. Before the first migration it is.
 fn applied(conn: &mut Conn) -> QueryResult<Versions> {
+    if !has_versions(conn)? {
+        return Ok(Versions::new());
+    }
     let rows: Vec<Applied> = sql_query("SELECT version FROM __diesel_schema_migrations").load(conn)?;
     Ok(rows.into_iter().map(|row| row.version).collect())
 }
 
-/// Before the first migration there is no table to look at.
-fn is_missing_table(error: &QueryError) -> bool {
-    let QueryError::DatabaseError(_, info) = error else { return false };
-    let message = info.message();
-    message.contains("no such table") || message.contains("does not exist")
+#[derive(QueryableByName)]
+struct Tables {
+    #[diesel(sql_type = BigInt)]
+    found: i64,
+}
+
+/// Asks the catalogue, because an error would be in the server's language.
+fn has_versions(conn: &mut Conn) -> QueryResult<bool> {
+    let tables = match conn {
+        Conn::Sqlite(_) => {
+            "SELECT COUNT(*) AS found FROM sqlite_schema WHERE name = '__diesel_schema_migrations'"
+        }
+        Conn::Postgres(_) => {
+            "SELECT COUNT(*) AS found FROM (SELECT to_regclass('__diesel_schema_migrations') AS t) AS named \
+             WHERE t IS NOT NULL"
+        }
+    };
+    Ok(sql_query(tables).get_result::<Tables>(conn)?.found > 0)
 }
 
 fn refuse_newer(known: &Versions, applied: &Versions) -> Result<()> {

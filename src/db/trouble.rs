@@ -1,7 +1,12 @@
-//! Tells the kinds of database error apart. diesel gives no SQLSTATE, so the messages decide; they are tested against
-//! the real backends.
+//! Tells the kinds of database error apart. diesel gives no SQLSTATE, so where it has no kind the messages decide; they are
+//! tested against the real backends. A Postgres server may speak another language than English, which no ordinary role can
+//! change: then what diesel has no kind for is something that passes.
 
-use diesel::result::{DatabaseErrorKind, Error as QueryError};
+use diesel::{
+    PgConnection, QueryableByName, RunQueryDsl,
+    result::{DatabaseErrorKind, Error as QueryError},
+    sql_query, sql_types,
+};
 
 use crate::error::Error;
 
@@ -55,19 +60,50 @@ pub(super) fn trouble(error: &QueryError) -> Trouble {
             _,
         )
         | QueryError::BrokenTransactionManager => Trouble::Away,
-        QueryError::DatabaseError(DatabaseErrorKind::Unknown, info) => {
-            let message = info.message();
-            if message.contains("deadlock detected") {
-                Trouble::Conflict
-            } else if LOST.iter().chain(AWAY).any(|words| message.contains(words)) {
-                Trouble::Away
-            } else {
-                Trouble::Defect
-            }
-        }
+        QueryError::DatabaseError(DatabaseErrorKind::Unknown, info) => trouble_in(info.message()),
         QueryError::RollbackErrorOnCommit { commit_error, .. } => trouble(commit_error),
         _ => Trouble::Defect,
     }
+}
+
+fn trouble_in(message: &str) -> Trouble {
+    if message.contains("deadlock detected") {
+        Trouble::Conflict
+    } else if LOST.iter().chain(AWAY).any(|words| message.contains(words)) {
+        Trouble::Away
+    } else {
+        Trouble::Defect
+    }
+}
+
+/// The error of a transaction that is over, under a kind that says what it means if its words are in a language that is not
+/// known here. What a closure can bring about by itself, a violated constraint, has a kind in every language; what is left is
+/// a deadlock, a lock, a time-out or a server in need. Of these a deadlock alone comes with details and a hint.
+pub(super) fn told_apart(error: QueryError, conn: &mut PgConnection) -> QueryError {
+    match error {
+        QueryError::DatabaseError(DatabaseErrorKind::Unknown, info)
+            if trouble_in(info.message()) == Trouble::Defect && !speaks_english(conn) =>
+        {
+            let kind = if info.details().is_some() && info.hint().is_some() {
+                DatabaseErrorKind::SerializationFailure
+            } else {
+                DatabaseErrorKind::ReadOnlyTransaction
+            };
+            QueryError::DatabaseError(kind, info)
+        }
+        error => error,
+    }
+}
+
+/// The setting alone doesn't tell: the environment has a say, and so has what is installed. A text of the server's own does.
+fn speaks_english(conn: &mut PgConnection) -> bool {
+    #[derive(QueryableByName)]
+    struct Said {
+        #[diesel(sql_type = sql_types::Text)]
+        short_desc: String,
+    }
+    let said = sql_query("SELECT short_desc FROM pg_settings WHERE name = 'port'").get_result::<Said>(conn);
+    said.is_ok_and(|said| said.short_desc == "Sets the TCP port the server listens on.")
 }
 
 /// Whether the connection itself is gone, as opposed to a lock that could not be had.

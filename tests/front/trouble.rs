@@ -1,6 +1,8 @@
 //! The database's own troubles, provoked in the real backends: what passes is tried again, what may pass is `unavailable`, and
 //! nothing is half done.
 
+mod language;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 
@@ -16,37 +18,39 @@ use crate::support::{Backend, TestApp};
 
 #[test]
 fn a_deadlock_is_tried_again() {
-    run(Backend::Postgres, async |app: &TestApp| {
-        repeat("two writes in a deadlock", Backend::Postgres, 20, async |round| {
-            let orders = [format!("#{round}a"), format!("#{round}b")];
-            for order in &orders {
-                app.order(order, 50_000).await;
-            }
-            let (both, tries) = (Arc::new(Barrier::new(2)), Arc::new(AtomicUsize::new(0)));
-            let write = |first: &String, second: &String| {
-                let (db, names) = (app.inner.db.clone(), [first.clone(), second.clone()]);
-                let (both, tries) = (Arc::clone(&both), Arc::clone(&tries));
-                async move {
-                    let write = move |conn: &mut Conn| {
-                        touch(conn, &names[0])?;
-                        if tries.fetch_add(1, Ordering::SeqCst) < 2 {
-                            both.wait();
-                        }
-                        touch(conn, &names[1])
-                    };
-                    db.write(write).await.unwrap();
-                }
-            };
-            race([write(&orders[0], &orders[1]), write(&orders[1], &orders[0])]).await;
+    run(Backend::Postgres, deadlocks);
+}
 
-            // Whoever lost may come back before the other has gone on, and lose once more.
-            assert!(tries.load(Ordering::SeqCst) > 2, "one of them runs again");
-            for order in &orders {
-                assert_eq!(app.order_now(order).await.version, 3);
+async fn deadlocks(app: &TestApp) {
+    repeat("two writes in a deadlock", Backend::Postgres, 20, async |round| {
+        let orders = [format!("#{round}a"), format!("#{round}b")];
+        for order in &orders {
+            app.order(order, 50_000).await;
+        }
+        let (both, tries) = (Arc::new(Barrier::new(2)), Arc::new(AtomicUsize::new(0)));
+        let write = |first: &String, second: &String| {
+            let (db, names) = (app.inner.db.clone(), [first.clone(), second.clone()]);
+            let (both, tries) = (Arc::clone(&both), Arc::clone(&tries));
+            async move {
+                let write = move |conn: &mut Conn| {
+                    touch(conn, &names[0])?;
+                    if tries.fetch_add(1, Ordering::SeqCst) < 2 {
+                        both.wait();
+                    }
+                    touch(conn, &names[1])
+                };
+                db.write(write).await.unwrap();
             }
-        })
-        .await;
-    });
+        };
+        race([write(&orders[0], &orders[1]), write(&orders[1], &orders[0])]).await;
+
+        // Whoever lost may come back before the other has gone on, and lose once more.
+        assert!(tries.load(Ordering::SeqCst) > 2, "one of them runs again");
+        for order in &orders {
+            assert_eq!(app.order_now(order).await.version, 3);
+        }
+    })
+    .await;
 }
 
 #[test]
@@ -71,32 +75,34 @@ fn a_lost_serialization_is_tried_again() {
 
 #[test]
 fn a_connection_ended_by_the_server_is_made_anew() {
-    run(Backend::Postgres, async |app: &TestApp| {
-        let person = app.person(Role::Approver).await;
-        let books = app.books();
-        repeat("connections ended in the middle", Backend::Postgres, 20, async |round| {
-            let order = app.order(&format!("#{round}"), 50_000).await.name;
-            let arguments = refund(&order, 100);
-            let action = app.ask("request_refund", refund(&order, 200)).await;
-            let approval = person.approving(&person.action_alone(&action).await);
+    run(Backend::Postgres, ended_connections);
+}
 
-            let mut rival = app.rival();
-            rival.begin("UPDATE orders SET version = version");
-            let approval = tokio::spawn(approval);
-            let call = tokio::spawn(app.agent.calling("request_refund", &arguments));
-            app.until_blocked(0, 2).await;
-            app.rival().run(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-                 WHERE datname = current_database() AND wait_event_type = 'Lock'",
-            );
-            rival.run("ROLLBACK");
+async fn ended_connections(app: &TestApp) {
+    let person = app.person(Role::Approver).await;
+    let books = app.books();
+    repeat("connections ended in the middle", Backend::Postgres, 20, async |round| {
+        let order = app.order(&format!("#{round}"), 50_000).await.name;
+        let arguments = refund(&order, 100);
+        let action = app.ask("request_refund", refund(&order, 200)).await;
+        let approval = person.approving(&person.action_alone(&action).await);
 
-            assert_eq!(call.await.unwrap().ok()["disposition"], "new");
-            assert_eq!(approval.await.unwrap().ok()["status"], "executed");
-            books.balance();
-        })
-        .await;
-    });
+        let mut rival = app.rival();
+        rival.begin("UPDATE orders SET version = version");
+        let approval = tokio::spawn(approval);
+        let call = tokio::spawn(app.agent.calling("request_refund", &arguments));
+        app.until_blocked(0, 2).await;
+        app.rival().run(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+             WHERE datname = current_database() AND wait_event_type = 'Lock'",
+        );
+        rival.run("ROLLBACK");
+
+        assert_eq!(call.await.unwrap().ok()["disposition"], "new");
+        assert_eq!(approval.await.unwrap().ok()["status"], "executed");
+        books.balance();
+    })
+    .await;
 }
 
 #[test]

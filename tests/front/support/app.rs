@@ -57,6 +57,11 @@ impl TestApp {
         app
     }
 
+    /// On a database that was made ready for it.
+    pub async fn on_database(database: Database) -> Self {
+        Self::on(database, |_| {}, App::build).await
+    }
+
     /// With kinds and read tools of one's own.
     pub async fn with_registry(backend: Backend, registry: Registry) -> Self {
         let build = |config| App::with_registry(config, registry);
