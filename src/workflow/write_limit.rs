@@ -26,10 +26,11 @@ impl WriteLimit {
         }
     }
 
-    /// The generic cell rate algorithm: the arrival time after one more write, or the seconds to wait.
+    /// The generic cell rate algorithm: the arrival time after one more write, or the seconds to wait. A debt from under
+    /// another limit counts as much as this one could have left at most.
     fn next(self, arrival_at: Timestamp, now: Timestamp) -> Result<Timestamp, u64> {
-        let next = arrival_at.max(now) + self.interval;
         let tolerance = self.interval * i32::try_from(self.burst).unwrap_or(i32::MAX);
+        let next = arrival_at.clamp(now, now + tolerance) + self.interval;
         let wait = (next - now) - tolerance;
         if wait <= TimeDelta::zero() {
             return Ok(next);
@@ -60,5 +61,15 @@ mod tests {
         let next = limit.next(arrival_at, start + TimeDelta::seconds(6)).expect("one token has come back");
         assert_eq!(limit.next(next, start + TimeDelta::seconds(6)), Err(6));
         assert!(limit.next(arrival_at, start + TimeDelta::days(1)).is_ok(), "an old debt is forgotten");
+    }
+
+    #[test]
+    fn a_limit_that_was_raised_is_in_force_at_once() {
+        let raised = WriteLimit {
+            interval: TimeDelta::seconds(2),
+            burst: 15,
+        };
+        let (start, debt) = (Timestamp::default(), Timestamp::default() + TimeDelta::hours(100));
+        assert_eq!(raised.next(debt, start), Err(2), "one token of the new limit");
     }
 }
