@@ -92,6 +92,12 @@ impl RetryWindows {
         // Settings take at most ten years, far from the largest difference.
         TimeDelta::from_std(self.of(spec)).unwrap_or(TimeDelta::MAX)
     }
+
+    /// How long an executed write has to be acknowledged by whoever approves an equal one. Replays may be off, or short; two
+    /// writes by accident are as bad then.
+    pub fn acknowledged_for(&self, spec: &KindSpec) -> TimeDelta {
+        self.delta_of(spec).max(TimeDelta::from_std(spec.retry_window).unwrap_or(TimeDelta::MAX))
+    }
 }
 
 impl Policy {

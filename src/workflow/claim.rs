@@ -111,14 +111,14 @@ fn failed(locked: &Locked<'_>, refusal: Refusal) -> Ending {
     }
 }
 
-/// The ids of equal requests, open or executed within the retry window, that the approval does not name.
+/// The ids of equal requests, open or executed just before, that the approval does not name.
 fn unacknowledged(
     conn: &mut Conn,
     locked: &Locked<'_>,
     kind: &dyn Kind,
     acknowledged: &[String],
 ) -> QueryResult<Vec<String>> {
-    let since = locked.now - locked.gate.policy.retry_windows.delta_of(kind.spec());
+    let since = locked.now - locked.gate.policy.retry_windows.acknowledged_for(kind.spec());
     let equal = actions::equal_and_close(conn, locked.action, locked.now, since)?;
     Ok(equal.into_iter().map(|other| other.id).filter(|id| !acknowledged.contains(id)).collect())
 }

@@ -110,7 +110,8 @@ impl Gate {
         };
         let seen = subjects::of(conn, &action.id)?;
         let versions = case.as_ref().map_or_else(|| seen.clone(), |case| case.versions());
-        let window = kind.map_or(TimeDelta::zero(), |kind| self.policy.retry_windows.delta_of(kind.spec()));
+        let window =
+            kind.map_or(TimeDelta::zero(), |kind| self.policy.retry_windows.acknowledged_for(kind.spec()));
         let executed = actions::equal_and_decided(conn, &action, Status::Executed)?;
         let rejected = actions::equal_and_decided(conn, &action, Status::Rejected)?;
         let (happenings, left_out) = happenings(conn, &action.id)?;

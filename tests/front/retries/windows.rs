@@ -176,6 +176,29 @@ async fn without_a_window_a_write_needs_a_key(backend: &Backend) {
     assert_eq!(app.agent.call("request_refund", keyed).await.ok()["disposition"], "new");
 }
 
+backends!(without_a_window_an_equal_write_is_acknowledged_all_the_same);
+async fn without_a_window_an_equal_write_is_acknowledged_all_the_same(backend: &Backend) {
+    for (window, passed) in [("0", 60 * 23), ("10m", 60 * 23), ("30h", 60 * 29)] {
+        let app = TestApp::with(*backend, |config| config.retry_window = Some(window.parse().unwrap())).await;
+        fill(&app).await;
+        let (approver, other) =
+            (app.person(Role::Approver).await, app.add_agent("another", &["orders:write"]).await);
+        let keyed = with_key(refund("#1001", 100), "ticket 7");
+        let first = app.ask("request_refund", keyed.clone()).await;
+        approver.approve(&first).await.ok();
+
+        app.inner.clock.shift(TimeDelta::minutes(passed));
+        let second = other.call("request_refund", keyed).await.ok();
+        let mut seen = approver.action_alone(id(&second)).await;
+        assert_eq!(seen["related"][0]["action_id"], first, "{window}");
+        let related = seen.as_object_mut().unwrap().remove("related");
+        assert_eq!(approver.approve_as_seen(&seen).await.code(), "related_actions", "{window}");
+        seen["related"] = related.unwrap();
+        assert_eq!(approver.approve_as_seen(&seen).await.ok()["status"], "executed");
+        assert_eq!(app.order_now("#1001").await.refunded_minor, 200);
+    }
+}
+
 #[test]
 fn the_readme_tells_the_windows_of_the_code() {
     let registry = countersign::app::registry(
