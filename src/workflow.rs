@@ -4,6 +4,7 @@
 //! budget → records, reads the database's clock after the lock, and commits the change together with its event.
 
 mod about;
+mod beside;
 mod claim;
 mod decide;
 mod decider;
@@ -27,7 +28,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use chrono::TimeDelta;
 
-pub use claim::Approval;
+pub use claim::{Approval, MOST_EQUAL};
 pub use decider::{Decider, Means};
 pub use detail::{Detail, Happening};
 pub use list::{Listed, Named, Page, Rows, Wanted};

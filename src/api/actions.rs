@@ -59,8 +59,11 @@ pub struct ActionDetail {
     /// The records concerned and their versions: those of now while the action is pending, later those that the request saw.
     /// An approval that repeats them is refused when one has changed.
     subject_versions: BTreeMap<String, i64>,
-    /// Other actions on the same records that are open, or were executed just before.
+    /// Other actions on the same records that are open, or were executed just before: the equal ones, and of the others the
+    /// latest few of each agent and kind.
     related: Vec<Related>,
+    /// How many more there are.
+    related_left_out: usize,
     /// What would change, from today's data; of an executed action what did change. Left out when
     /// `dropped`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -134,6 +137,7 @@ impl From<Detail> for ActionDetail {
         let related = |one: &Named| Related::of(one, &detail.action);
         Self {
             related: detail.related.iter().map(related).collect(),
+            related_left_out: detail.related_left_out,
             action: detail.view,
             agent: detail.agent,
             reason: kept.then_some(detail.action.reason),

@@ -19,7 +19,7 @@ use crate::{
     error::Denial,
     kinds::Shape,
     store::read_id,
-    workflow::{Approval, Gate, Rejection, note},
+    workflow::{Approval, Gate, MOST_EQUAL, Rejection, note},
 };
 
 /// An approval: what was seen, and what to say about it.
@@ -36,8 +36,8 @@ pub struct ApproveBody {
     #[schema(max_length = 1000)]
     note: Option<String>,
     /// The ids of related actions that the person knows of, as `related` names them.
-    #[schemars(length(max = 1000), inner(length(max = 64)))]
-    #[schema(max_items = 1000)]
+    #[schemars(length(max = MOST_EQUAL), inner(length(max = 64)))]
+    #[schema(max_items = 200)]
     acknowledge: Option<Vec<String>>,
 }
 

@@ -9,7 +9,7 @@ use diesel::{prelude::*, sql_query, sql_types::Text};
 
 pub use self::queue::{past_due, queue_depth, waiting, waiting_by_kind};
 pub use self::related::{
-    close_on_same_records, equal_and_close, equal_and_decided, on_record, on_same_records,
+    Beside, close_on_same_records, equal_and_close, equal_and_decided, of_ids, on_record, on_same_records,
 };
 use super::schema::actions;
 use crate::db::{Conn, QueryResult, Timestamp, text_enum};

@@ -21,6 +21,10 @@ use crate::{
     },
 };
 
+/// How many equal requests an approval can name. Beside more of them nobody could say which they mean, and no form holds
+/// that many.
+pub const MOST_EQUAL: usize = 200;
+
 /// What an approver saw and says.
 #[derive(Debug, Clone)]
 pub struct Approval {
@@ -69,7 +73,11 @@ fn claim(conn: &mut Conn, locked: &Locked<'_>, approval: &Approval) -> QueryResu
         return failed(Refusal::new("record_missing", "The record is no longer there. Nothing was changed."));
     };
     // After the lock on the record: an equal write that was under way has ended by now, and is seen as what it became.
-    let unseen = unacknowledged(conn, locked, kind, &approval.acknowledge)?;
+    let equal = equal(conn, locked, kind)?;
+    if equal.len() > MOST_EQUAL {
+        return Ok(Err(too_many_related(equal.len())));
+    }
+    let unseen: Vec<_> = equal.into_iter().filter(|id| !approval.acknowledge.contains(id)).collect();
     if !unseen.is_empty() {
         return Ok(Err(related_actions(unseen)));
     }
@@ -111,16 +119,19 @@ fn failed(locked: &Locked<'_>, refusal: Refusal) -> Ending {
     }
 }
 
-/// The ids of equal requests, open or executed just before, that the approval does not name.
-fn unacknowledged(
-    conn: &mut Conn,
-    locked: &Locked<'_>,
-    kind: &dyn Kind,
-    acknowledged: &[String],
-) -> QueryResult<Vec<String>> {
+/// The ids of equal requests that are open or were executed just before.
+fn equal(conn: &mut Conn, locked: &Locked<'_>, kind: &dyn Kind) -> QueryResult<Vec<String>> {
     let since = locked.now - locked.gate.policy.retry_windows.acknowledged_for(kind.spec());
     let equal = actions::equal_and_close(conn, locked.action, locked.now, since)?;
-    Ok(equal.into_iter().map(|other| other.id).filter(|id| !acknowledged.contains(id)).collect())
+    Ok(equal.into_iter().map(|other| other.id).collect())
+}
+
+fn too_many_related(count: usize) -> Denial {
+    let message = format!(
+        "{count} other requests for the same write are open, or were executed just before: more than can be acknowledged \
+         ({MOST_EQUAL}). Reject those that are not wanted first, or have them withdrawn; a pause keeps more from coming."
+    );
+    Denial::new(Code::RelatedActions, message)
 }
 
 fn related_actions(ids: Vec<String>) -> Denial {

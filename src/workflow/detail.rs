@@ -4,6 +4,7 @@ use chrono::TimeDelta;
 
 use super::{
     Gate,
+    beside::close,
     list::{BESIDE, Named, named},
     view::ActionView,
 };
@@ -45,8 +46,13 @@ pub struct Detail {
     pub changes: Vec<Change>,
     /// The rule that would refuse it today.
     pub refusal_today: Option<Refusal>,
-    /// Other actions on the same records that are open, or were executed just before.
+    /// Other actions on the same records that are open, or were executed just before: of many the latest few of each agent
+    /// and kind.
     pub related: Vec<Named>,
+    /// How many others are open in all.
+    pub related_open: usize,
+    /// How many are not among `related`.
+    pub related_left_out: usize,
     /// The latest equal request that was executed, and the latest that was rejected.
     pub repeats: Vec<Named>,
     /// The latest other actions on the same records.
@@ -73,15 +79,6 @@ pub struct Happening {
 }
 
 impl Gate {
-    /// Other actions on the action's records that are open, or were executed after `since`: equal writes first, all of
-    /// them, so that no flood of others hides one.
-    fn close(conn: &mut Conn, action: &Action, now: Timestamp, since: Timestamp) -> QueryResult<Vec<Action>> {
-        let mut close = actions::equal_and_close(conn, action, now, since)?;
-        let others = actions::close_on_same_records(conn, action, now, since, BESIDE)?;
-        close.extend(others);
-        Ok(close)
-    }
-
     /// One action with everything around it.
     ///
     /// # Errors
@@ -116,7 +113,7 @@ impl Gate {
         let rejected = actions::equal_and_decided(conn, &action, Status::Rejected)?;
         let (happenings, left_out) = happenings(conn, &action.id)?;
         let latest = actions::on_same_records(conn, &action.id, BESIDE)?;
-        let close = Self::close(conn, &action, now, now - window)?;
+        let close = close(conn, &action, now, now - window)?;
         Ok(Detail {
             view: self.view(conn, &action, now, None)?,
             status,
@@ -134,7 +131,9 @@ impl Gate {
                 .and_then(|text| serde_json::from_str(text).ok())
                 .unwrap_or_default(),
             refusal_today: case.and_then(|case| Case::check(case.as_ref()).err()),
-            related: named(conn, close, now)?,
+            related: named(conn, close.shown, now)?,
+            related_open: close.open,
+            related_left_out: close.left_out,
             repeats: named(conn, executed.into_iter().chain(rejected).collect(), now)?,
             earlier: named(conn, latest, now)?,
             without_effect: without_effect(conn, &action, now)?,

@@ -2,6 +2,7 @@
 
 mod asked_again;
 mod away;
+mod beside;
 mod decided_before;
 mod decisions;
 mod house_rules;

@@ -22,14 +22,23 @@ fn close(now: Timestamp, since: Timestamp) -> actions::BoxedQuery<'static, Backe
     actions::table.filter(open.or(executed.assume_not_null())).into_boxed()
 }
 
-/// Other writes than `action`'s on the same records that are open or were executed after `since`, newest first.
+/// Another action, as much as it takes to choose which are shown.
+#[derive(Debug, Clone, Queryable, Selectable)]
+#[diesel(table_name = actions)]
+pub struct Beside {
+    pub id: String,
+    pub agent_id: String,
+    pub kind: String,
+    pub status: Status,
+}
+
+/// Other writes than `action`'s on the same records that are open or were executed after `since`, all of them, newest first.
 pub fn close_on_same_records(
     conn: &mut Conn,
     action: &Action,
     now: Timestamp,
     since: Timestamp,
-    limit: i64,
-) -> QueryResult<Vec<Action>> {
+) -> QueryResult<Vec<Beside>> {
     let subjects = action_subjects::table
         .filter(action_subjects::action_id.eq(&action.id))
         .select(action_subjects::subject)
@@ -40,8 +49,7 @@ pub fn close_on_same_records(
     close(now, since)
         .filter(actions::id.eq_any(on_them).and(actions::fingerprint.ne(action.fingerprint.clone())))
         .order(actions::id.desc())
-        .limit(limit)
-        .select(Action::as_select())
+        .select(Beside::as_select())
         .load(conn)
 }
 
@@ -64,6 +72,11 @@ pub fn on_same_records(conn: &mut Conn, id: &str, limit: i64) -> QueryResult<Vec
         .order(actions::id.desc())
         .select(Action::as_select())
         .load(conn)
+}
+
+/// The actions of these ids, in no order.
+pub fn of_ids(conn: &mut Conn, ids: &[String]) -> QueryResult<Vec<Action>> {
+    actions::table.filter(actions::id.eq_any(ids)).select(Action::as_select()).load(conn)
 }
 
 /// Actions on one record, newest first.

@@ -40,6 +40,8 @@ pub struct Shown {
     pub outcome: Option<Outcome>,
     /// Others on the same record that are open, or were executed just before.
     pub related: Vec<Other>,
+    /// How many more of these there are.
+    pub related_left_out: usize,
     /// What to say over them.
     pub related_heading: String,
     /// The same write, decided before.
@@ -135,7 +137,8 @@ impl Shown {
             asked: asked(&detail),
             refused: None,
             outcome: outcome(&detail),
-            related_heading: related_heading(&detail.related),
+            related_left_out: detail.related_left_out,
+            related_heading: related_heading(detail.related_open),
             related: if waiting { detail.related.iter().map(related).collect() } else { Vec::new() },
             repeats: if waiting {
                 detail.repeats.iter().filter_map(repeat).collect()
@@ -201,8 +204,7 @@ fn asked(detail: &Detail) -> String {
     }
 }
 
-fn related_heading(related: &[Named]) -> String {
-    let open = related.iter().filter(|one| one.status != Status::Executed).count();
+fn related_heading(open: usize) -> String {
     match open {
         0 => "Something was done on the same record just before.".to_owned(),
         1 => "There is another request on the same record.".to_owned(),

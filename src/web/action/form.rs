@@ -36,7 +36,7 @@ impl Decide {
     /// Asks what has to be answered before another try can do better than the one that was refused.
     pub fn ask(&mut self, denial: &Denial) {
         self.question = match denial.code {
-            Code::RelatedActions => {
+            Code::RelatedActions if !denial.related.is_empty() => {
                 self.approve.push_str(" as well");
                 let known = std::mem::take(&mut self.acknowledge);
                 let ids = denial.related.iter().map(String::as_str).chain([&*known]);
