@@ -26,6 +26,10 @@ const FORM_BYTES: usize = 64 * 1024;
 
 /// Refuses a form that did not come from one of our own pages, and hands its body on.
 pub(super) async fn check_form(request: &mut ServiceRequest, expected: Option<&str>) -> Result<(), Error> {
+    // What is looked at here is then read in the same way by the handler.
+    if !request.request().encoding().is_ok_and(|encoding| encoding.name() == "UTF-8") {
+        return Err(Denial::new(Code::InvalidParams, "The form must be sent as UTF-8.").into());
+    }
     let mut taken = request.take_payload();
     let body = tokio::time::timeout(BODY_TIME, web::Bytes::from_request(request.request(), &mut taken)).await;
     let body = body.ok().and_then(Result::ok).filter(|body| body.len() <= FORM_BYTES);

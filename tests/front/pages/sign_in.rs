@@ -109,3 +109,28 @@ async fn sign_in(app: &TestApp, form: &str, email: &str, password: &str) -> reqw
         .await
         .unwrap()
 }
+
+backends!(a_form_is_read_in_one_way);
+async fn a_form_is_read_in_one_way(app: &TestApp) {
+    let token = app.inner.auth.visit_token("visit");
+    let send = async |charset: &str, email: &[u8]| {
+        let body = [format!("form_token={token}&password=x&email=").as_bytes(), email].concat();
+        let request = app.agent.http.post(format!("{}/login", app.url)).header("cookie", "cs_visit=visit");
+        let kind = format!("application/x-www-form-urlencoded{charset}");
+        request.header("content-type", kind).body(body).send().await.unwrap().status().as_u16()
+    };
+    // The escape sequence means nothing in that encoding, and leaves `%00` behind.
+    assert_eq!(send("; charset=iso-2022-jp", b"a%\x1b(B00@example.com").await, 400);
+    for charset in [
+        "; charset=iso-2022-jp",
+        "; charset=utf-16le",
+        "; charset=windows-1252",
+        "; charset=nonsense",
+    ] {
+        assert_eq!(send(charset, b"ana%40example.com").await, 400, "{charset}");
+    }
+    for charset in ["", "; charset=utf-8", "; charset=UTF-8"] {
+        assert_eq!(send(charset, b"a%00@example.com").await, 400, "{charset}");
+        assert_eq!(send(charset, b"ana%40example.com").await, 401, "{charset}");
+    }
+}
