@@ -13,12 +13,13 @@ use crate::{
 const ELSEWHERE: &str = "elsewhere";
 
 /// What is counted together: for an agent all its denials of one kind and code, for those who could not be
-/// authenticated also those of one door and network only.
+/// authenticated also those of one door and network only, and of a person's decisions those at one door on one action.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Kind {
     what: What,
     actor: Actor,
     door: Door,
+    /// The network, or the id of the action that was decided on.
     address: Option<String>,
     code: String,
 }
@@ -28,6 +29,8 @@ impl Kind {
     pub fn of(entry: &Entry) -> Self {
         let (door, address) = match entry.what {
             What::SignIn | What::Authentication => (entry.source.door, entry.source.network()),
+            What::Approval | What::Rejection => (entry.source.door, entry.action_id.clone()),
+            What::Pause | What::Resume => (entry.source.door, None),
             _ => (Door::Internal, None),
         };
         Self {
@@ -44,7 +47,7 @@ impl Kind {
     pub fn elsewhere(self) -> Self {
         Self {
             actor: Actor::Stranger,
-            address: Some(ELSEWHERE.to_owned()),
+            address: (!is_decision(self.what)).then(|| ELSEWHERE.to_owned()),
             ..self
         }
     }
@@ -66,14 +69,7 @@ impl Kind {
 
     /// A denial of this kind of which nothing else is known.
     fn entry(&self) -> Entry {
-        let source = Source {
-            door: self.door,
-            address: self.address.clone(),
-        };
-        Entry {
-            denied: true,
-            ..Entry::new(self.what, self.actor.clone(), &source, self.code.as_str())
-        }
+        denied(self.what, self.what, self.actor.clone(), self.door, self.address.clone(), &self.code)
     }
 
     fn counter(&self, at: Timestamp, denials: i64) -> Flood {
@@ -131,23 +127,33 @@ pub fn close_floods(conn: &mut Conn, ids: &[String], now: Timestamp) -> QueryRes
 }
 
 fn closing(flood: Flood) -> Entry {
-    let what = match flood.event.parse() {
-        Ok(What::SignIn | What::Authentication) => What::FailedSignIns,
+    let of = flood.event.parse().unwrap_or(What::Denials);
+    let what = match of {
+        What::SignIn | What::Authentication => What::FailedSignIns,
         _ => What::Denials,
     };
-    let source = Source {
-        door: flood.door.parse().unwrap_or(Door::Internal),
-        address: Some(flood.address).filter(|address| !address.is_empty()),
-    };
+    let door = flood.door.parse().unwrap_or(Door::Internal);
+    let address = Some(flood.address).filter(|address| !address.is_empty());
     let minute = flood.minute.and_utc().to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
-    let entry = Entry {
-        denied: true,
-        ..Entry::new(what, Actor::of_columns(&flood.actor_kind, flood.actor_id), &source, flood.code)
-    };
-    entry
+    let actor = Actor::of_columns(&flood.actor_kind, flood.actor_id);
+    denied(what, of, actor, door, address, &flood.code)
         .with("of", flood.event)
         .with("minute", minute)
         .with("denials_after_the_first", flood.denials - 1)
+}
+
+/// What is told of denials of `of`; their address is an action's id where decisions were denied.
+fn denied(what: What, of: What, actor: Actor, door: Door, address: Option<String>, code: &str) -> Entry {
+    let (action_id, address) = if is_decision(of) { (address, None) } else { (None, address) };
+    let entry = Entry {
+        denied: true,
+        ..Entry::new(what, actor, &Source { door, address }, code)
+    };
+    action_id.into_iter().fold(entry, Entry::action)
+}
+
+fn is_decision(what: What) -> bool {
+    matches!(what, What::Approval | What::Rejection)
 }
 
 fn minute(at: Timestamp) -> Timestamp {

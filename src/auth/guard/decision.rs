@@ -9,7 +9,7 @@ use crate::{
     auth::{Auth, Visitor},
     error::{Code, Error},
     http,
-    store::read_id,
+    store::{actions, read_id},
     workflow::Means,
 };
 
@@ -32,8 +32,12 @@ pub(super) async fn record(request: &HttpRequest, what: What, code: Code) -> Res
     };
     let actor = visitor.decider(source(request, door)).actor();
     let entry = Entry::denied(what, actor, &source(request, door), code);
-    let id = request.match_info().get("id").and_then(read_id);
-    let entry = id.into_iter().fold(entry, Entry::action);
     let auth = request.app_data::<web::Data<Auth>>().expect("the app has its Auth").clone();
+    // Each action is counted by itself, so only those that there are: ids can be made up.
+    let known = match request.match_info().get("id").and_then(read_id) {
+        Some(id) => auth.db.read(move |conn| actions::find(conn, &id)).await?,
+        None => None,
+    };
+    let entry = known.into_iter().fold(entry, |entry, action| entry.action(action.id));
     auth.denied(entry).await
 }

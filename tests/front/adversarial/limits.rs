@@ -1,5 +1,6 @@
 //! More calls, longer waits, larger pages, other pages.
 
+use countersign::store::people::Role;
 use serde_json::json;
 
 use super::attempt::{attempt, refund};
@@ -107,5 +108,49 @@ async fn a_cursor_that_no_page_gave(app: &TestApp) {
             }
             attempt(app, tool, json!({ "cursor": cursor })).await.is_refused_for("cursor").await;
         }
+    }
+}
+
+backends!(a_flood_of_denied_decisions_hides_none_of_the_actions);
+async fn a_flood_of_denied_decisions_hides_none_of_the_actions(app: &TestApp) {
+    app.order("#1001", 90_000).await;
+    let viewer = app.person(Role::Viewer).await;
+    let mut asked = Vec::new();
+    for amount in 1..=3 {
+        asked.push(attempt(app, "request_refund", refund(amount)).await.only_waits().await);
+    }
+    let decide = async |id: &str| {
+        let reply = viewer.post(&format!("/actions/{id}/approve"), json!({ "digest": "x" })).await;
+        assert_eq!(reply.code(), "forbidden");
+    };
+    let before = app.rows().await;
+    for id in &asked {
+        for _ in 0..4 {
+            decide(id).await;
+        }
+    }
+    assert_eq!(app.grown_since(&before).await, [("events", 3)], "each action's first");
+    for id in &asked {
+        assert_eq!(
+            app.rival().count("audit_events", &format!("event = 'approval' AND action_id = '{id}'")),
+            1
+        );
+    }
+    // Ids of nothing are as many as somebody likes to make up.
+    for _ in 0..40 {
+        decide(&countersign::store::new_id()).await;
+    }
+    let grown = app.grown_since(&before).await;
+    assert!(matches!(grown[..], [("events", 4..=5)]), "{grown:?}");
+
+    app.inner.auth.write_down_failures().await.unwrap();
+    app.inner.clock.shift(chrono::TimeDelta::minutes(2));
+    app.inner.gate.sweep().await.unwrap();
+    for id in &asked {
+        let closed = format!(
+            "event = 'denials' AND action_id = '{id}' AND body LIKE '%\"door\":\"rest\"%'
+             AND body LIKE '%\"denials_after_the_first\":3%' AND body NOT LIKE '%\"address\"%'"
+        );
+        assert_eq!(app.rival().count("audit_events", &closed), 1, "{id}");
     }
 }
