@@ -107,16 +107,15 @@ impl Auth {
         })
     }
 
-    /// The agent whose key this is.
+    /// The agent whose key this is, and the key's prefix.
     ///
     /// # Errors
     /// `unauthenticated`, once that is recorded.
-    pub async fn agent_key(&self, key: &str, source: &Source) -> Result<Agent> {
+    pub async fn agent_key(&self, key: &str, source: &Source) -> Result<(Agent, String)> {
         let active = |conn: &mut Conn, id: &str| {
             Ok(agents::find(conn, id)?.filter(|agent| agent.revoked_at.is_none()))
         };
-        let (agent, _) = self.holder(TokenKind::Agent, key, source, active).await?;
-        Ok(agent)
+        self.holder(TokenKind::Agent, key, source, active).await
     }
 
     /// Who holds a key or token, as `find` reads those who may come in, and the prefix of its row.

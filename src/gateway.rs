@@ -50,6 +50,8 @@ pub type Observer = Arc<dyn Fn(&str, &str, std::time::Duration) + Send + Sync>;
 #[derive(Debug, Clone)]
 pub struct Caller {
     pub agent_id: String,
+    /// Of the key it came with.
+    pub key_prefix: String,
     pub scopes: Vec<String>,
     pub source: Source,
     /// Cancelled when the client no longer waits for the answer. It ends waits; it undoes nothing.
@@ -101,8 +103,9 @@ impl Gateway {
     /// # Errors
     /// `unauthenticated`, for whatever is wrong with the key.
     pub async fn authenticate(&self, key: &str, source: &Source) -> Result<Caller> {
-        let agent = self.auth.agent_key(key, source).await?;
+        let (agent, key_prefix) = self.auth.agent_key(key, source).await?;
         Ok(Caller {
+            key_prefix,
             scopes: agent.scopes().map(ToOwned::to_owned).collect(),
             agent_id: agent.id,
             source: source.clone(),

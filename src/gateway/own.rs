@@ -148,7 +148,7 @@ impl Gateway {
         let waiter = self.gate.waiters.join(action_id);
         let (view, outcome) = loop {
             let decided = waiter.next();
-            let found = self.gate.own_action(&caller.agent_id, action_id).await;
+            let found = self.gate.own_action(&caller.agent_id, &caller.key_prefix, action_id).await;
             let (view, left) = self.unless_denied(caller, tool, found).await?;
             let open = matches!(view.status, Status::Pending | Status::Executing);
             if !open || tokio::time::Instant::now() >= deadline {

@@ -5,21 +5,28 @@ use std::time::Duration;
 use super::{Gate, view::ActionView};
 use crate::{
     error::{Code, Denial, Result},
-    store::{actions, agents},
+    store::{actions, credentials},
 };
 
 impl Gate {
     /// An agent's own action, and the time until it expires.
     ///
     /// # Errors
-    /// `not_found` for an action of somebody else as for none, and for an agent that was revoked: it is told no more.
-    pub async fn own_action(&self, agent_id: &str, id: &str) -> Result<(ActionView, Duration)> {
-        let (gate, agent_id, id) = (self.clone(), agent_id.to_owned(), id.to_owned());
+    /// `not_found` for an action of somebody else as for none, and for a key that was revoked meanwhile: whoever holds it is
+    /// told no more.
+    pub async fn own_action(
+        &self,
+        agent_id: &str,
+        key_prefix: &str,
+        id: &str,
+    ) -> Result<(ActionView, Duration)> {
+        let (gate, agent_id, key, id) =
+            (self.clone(), agent_id.to_owned(), key_prefix.to_owned(), id.to_owned());
         let found = self.db.read(move |conn| {
             let Some(action) = actions::find(conn, &id)?.filter(|action| action.agent_id == agent_id) else {
                 return Ok(None);
             };
-            if agents::find(conn, &agent_id)?.is_none_or(|agent| agent.revoked_at.is_some()) {
+            if credentials::find(conn, &key)?.is_none_or(|key| key.revoked_at.is_some()) {
                 return Ok(None);
             }
             let now = gate.clock.now(conn)?;

@@ -90,3 +90,22 @@ async fn who_hangs_up_waits_no_more(app: &TestApp) {
     until_waiting(app, 0).await;
     assert_eq!(app.person(Role::Approver).await.approve(&action).await.ok()["status"], "executed");
 }
+
+backends!(who_waits_under_a_key_that_was_replaced_is_told_no_more);
+async fn who_waits_under_a_key_that_was_replaced_is_told_no_more(app: &TestApp) {
+    app.order("#1001", 50_000).await;
+    let action = app.ask("request_refund", refund("#1001", 100)).await;
+    let arguments = json!({ "action_id": action, "wait_seconds": 50 });
+    let waiting = tokio::spawn(app.agent.calling("get_action_status", &arguments));
+    until_waiting(app, 1).await;
+    let key = app.inner.auth.rotate(&app.agent.name).await.unwrap().key;
+    app.person(Role::Approver).await.reject(&action, "For the agent alone").await.ok();
+    assert_eq!(waiting.await.unwrap().code(), "not_found");
+
+    let renewed = crate::support::Agent {
+        key,
+        ..app.agent.clone()
+    };
+    let told = renewed.call("get_action_status", json!({ "action_id": action })).await.ok();
+    assert_eq!(told["decision"]["reason"], "For the agent alone");
+}
