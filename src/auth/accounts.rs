@@ -15,7 +15,7 @@ use crate::{
     audit::{self, Actor, Entry, Source, What},
     db::{Conn, QueryResult, Timestamp, is_duplicate},
     error::{Denial, Result},
-    store::new_id,
+    store::{events, new_id},
 };
 
 /// What a step of a change comes to; a denial commits nothing, for nothing was written.
@@ -42,13 +42,19 @@ impl Auth {
     where
         T: Send + 'static,
     {
-        let (clock, event) = (self.clock.clone(), new_id());
-        let event_id = event.clone();
+        let (clock, event, recall) = (self.clock.clone(), new_id(), Arc::new(recall));
+        let (event_id, again) = (event.clone(), Arc::clone(&recall));
         let change = Arc::new(move |conn: &mut Conn| {
             let locked = match lock(conn)? {
                 Ok(locked) => locked,
                 Err(denial) => return Ok(Err(denial)),
             };
+            // A try before this one was still on its way to its commit, and this one waited for its lock.
+            if events::find(conn, &event)?.is_some()
+                && let Some(value) = again(conn)?
+            {
+                return Ok(Ok(value));
+            }
             let now = clock.now(conn)?;
             match work(conn, locked, now)? {
                 Ok((value, Some(entry))) => audit::record(conn, &event, now, &entry).map(|()| Ok(value)),

@@ -223,3 +223,24 @@ fn a_key_whose_commit_was_cut_is_shown_all_the_same() {
         .await;
     });
 }
+
+#[test]
+fn a_change_whose_commit_takes_its_time_is_told_as_one() {
+    run(Backend::Postgres, async |_: &Backend| {
+        on_a_cable(async |app, cable, _| {
+            let person = app.person(Role::Viewer).await;
+            app.rival().block_commits();
+            let mut rival = app.rival();
+            rival.begin("UPDATE turnstile SET one = one");
+            cable.cut_a_commit(Cut::Behind);
+            let (auth, email) = (app.inner.auth.clone(), person.email.clone());
+            let changing = tokio::spawn(async move { auth.set_role(&email, Role::Auditor).await });
+            // The commit, and the second try behind it.
+            app.until_waiting(2).await;
+            rival.run("ROLLBACK");
+            assert!(matches!(changing.await.unwrap().unwrap(), Changed::Now(_)));
+            assert_eq!(app.rival().count("audit_events", "outcome = 'role_changed'"), 1);
+        })
+        .await;
+    });
+}
