@@ -11,6 +11,7 @@ mod locks;
 mod log_end;
 mod migrate;
 mod pool;
+mod postgres_url;
 mod pulse;
 mod trouble;
 mod verdict;

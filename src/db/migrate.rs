@@ -28,6 +28,7 @@ const LOCK: &str = "SELECT pg_advisory_xact_lock(7146224815212)";
 
 /// Applies what is pending, all of it or nothing.
 pub(super) fn up(conn: &mut Conn) -> Result<()> {
+    refuse_encoding(conn)?;
     conn.begin(Mode::Migrate)?;
     let outcome = locked_up(conn);
     match outcome {
@@ -50,6 +51,7 @@ pub enum Schema {
 
 /// Looks at the schema, and refuses one that is newer than this binary.
 pub(super) fn schema(conn: &mut Conn) -> Result<Schema> {
+    refuse_encoding(conn)?;
     let applied = conn.transact(Mode::Read, &applied)?;
     let known = known(conn)?;
     refuse_newer(&known, &applied)?;
@@ -83,6 +85,24 @@ where
     EmbeddedMigrations: MigrationSource<DB>,
 {
     conn.run_pending_migrations(source).map(|_| ()).map_err(unboxed)
+}
+
+/// Refuses a database that can't hold every text.
+fn refuse_encoding(conn: &mut Conn) -> Result<()> {
+    #[derive(QueryableByName)]
+    struct Encoding {
+        #[diesel(sql_type = Text)]
+        server_encoding: String,
+    }
+    let Conn::Postgres(conn) = conn else { return Ok(()) };
+    let Encoding { server_encoding } = sql_query("SHOW server_encoding").get_result(conn)?;
+    if server_encoding == "UTF8" {
+        return Ok(());
+    }
+    Err(Error::Setup(format!(
+        "The database's encoding is {server_encoding}, which can't hold every text. Make another with `CREATE DATABASE … \
+         ENCODING 'UTF8' TEMPLATE template0`."
+    )))
 }
 
 type Versions = BTreeSet<String>;

@@ -8,7 +8,7 @@ use diesel::{
     r2d2, sql_query, sql_types,
 };
 
-use super::Conn;
+use super::{Conn, postgres_url};
 use crate::error::{Error, Result};
 
 /// Where the database is.
@@ -25,12 +25,16 @@ impl FromStr for DatabaseUrl {
 
     fn from_str(url: &str) -> Result<Self, String> {
         if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-            return Ok(Self::Postgres(url.to_owned()));
+            return postgres_url::check(url).map(|()| Self::Postgres(url.to_owned()));
         }
         match url.strip_prefix("sqlite://") {
             Some("") => Err("must name a file: sqlite://PATH".to_owned()),
             Some(path) if path.contains(":memory:") => {
                 Err("can't be in memory, where nothing outlives a restart; write sqlite://PATH".to_owned())
+            }
+            // SQLite takes that for a URI, which names another file than the one that is looked at here.
+            Some(path) if path.starts_with("file:") => {
+                Err("must be a path after sqlite://, without `file:`".to_owned())
             }
             Some(path) if path.contains('?') => {
                 Err("takes no parameters after a `?`; write sqlite://PATH".to_owned())
@@ -139,7 +143,7 @@ impl r2d2::ManageConnection for Manager {
         let conn = match &self.0 {
             DatabaseUrl::Sqlite(path) => sqlite(&path.to_string_lossy(), self.1).map(Conn::Sqlite),
             DatabaseUrl::Postgres(url) => {
-                PgConnection::establish(url).map(Conn::Postgres).map_err(|error| without(url, error))
+                PgConnection::establish(url).map(Conn::Postgres).map_err(without_password)
             }
         };
         conn.map_err(r2d2::Error::ConnectionError)
@@ -158,11 +162,18 @@ impl r2d2::ManageConnection for Manager {
     }
 }
 
-/// libpq quotes a URL that it can't read, password and all.
-fn without(url: &str, error: ConnectionError) -> ConnectionError {
+/// What libpq says once it tried to connect. Before that it quotes what it can't read, which may be the password.
+fn without_password(error: ConnectionError) -> ConnectionError {
     match error {
-        ConnectionError::BadConnection(message) | ConnectionError::InvalidConnectionUrl(message) => {
-            ConnectionError::BadConnection(message.replace(url, "DATABASE_URL"))
+        ConnectionError::BadConnection(message)
+            if ["connection to server", "could not translate host name"]
+                .iter()
+                .any(|tried| message.starts_with(tried)) =>
+        {
+            ConnectionError::BadConnection(message)
+        }
+        ConnectionError::BadConnection(_) | ConnectionError::InvalidConnectionUrl(_) => {
+            ConnectionError::BadConnection("libpq can't use DATABASE_URL as it is written".to_owned())
         }
         other => other,
     }

@@ -2,6 +2,7 @@
 
 mod accounts;
 mod check;
+mod databases;
 mod log;
 mod mistyped;
 mod serving;
