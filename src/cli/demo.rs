@@ -13,7 +13,7 @@ use self::sheet::Sheet;
 use super::{logging, out::say, serve};
 use crate::{
     app::App,
-    config::{self, Config},
+    config::{self, Config, PublicUrl},
     error::{Error, Result},
     mcp::connect::{Client, set_up},
     shop::import,
@@ -53,6 +53,7 @@ impl Demo {
         })?;
         let first = first::begin(&self.data_dir, &database)?;
         let app = App::build(Config {
+            public_url: config.public_url.or_else(|| this_machine(listen)),
             listen,
             secret: None,
             ..config
@@ -69,6 +70,12 @@ impl Demo {
         welcome(&sheet, &path, &told);
         serve::serve(app, listener).await
     }
+}
+
+/// An address that can be opened, where the one to listen on is every address of the machine.
+fn this_machine(listen: SocketAddr) -> Option<PublicUrl> {
+    let url = listen.ip().is_unspecified().then(|| format!("http://localhost:{}", listen.port()))?;
+    Some(url.parse().expect("a host and a port make an address"))
 }
 
 /// What a person who tries it out needs to know.

@@ -88,9 +88,13 @@ impl Person {
             Self::Role { named, role, config } => {
                 match open(config).await?.auth.set_role(&named.email, role).await? {
                     Changed::Now(person) => {
-                        say!("{} is {} now, and has to sign in again.", person.email, person.role);
+                        let then = if person.enabled { "has to sign in again" } else { "still disabled" };
+                        say!("{} is {} now, and {then}.", person.email, person.role);
                     }
-                    Changed::Before(person) => say!("{} was {} already.", person.email, person.role),
+                    Changed::Before(person) => {
+                        let but = if person.enabled { "" } else { ", and is disabled" };
+                        say!("{} was {} already{but}.", person.email, person.role);
+                    }
                 }
             }
             Self::Disable { named, config } => match open(config).await?.auth.disable(&named.email).await? {

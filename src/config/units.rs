@@ -153,12 +153,13 @@ pub fn address(text: &str) -> Result<SocketAddr, String> {
         .map_err(|_| "must be an address and a port, such as 127.0.0.1:8080".to_owned())
 }
 
-/// The address of a server, with or without a path.
+/// The address of a server: an origin, as [`PublicUrl`], or what agents connect to there.
 pub fn server(text: &str) -> Result<String, String> {
-    let url = url::Url::parse(text.trim()).ok();
-    url.filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
-        .map(|_| text.trim().to_owned())
-        .ok_or_else(|| "must be the server's address, such as https://gate.example.com".to_owned())
+    let text = text.trim().trim_end_matches('/');
+    text.strip_suffix("/mcp")
+        .unwrap_or(text)
+        .parse::<PublicUrl>()
+        .map(|url| url.0.to_string())
 }
 
 /// Whether something is wanted.

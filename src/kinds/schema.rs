@@ -101,10 +101,16 @@ fn wanted(kind: &ValidationErrorKind) -> String {
         ValidationErrorKind::MinLength { limit: 1 } => "must not be empty".to_owned(),
         ValidationErrorKind::MinLength { limit } => format!("must have at least {limit} characters"),
         ValidationErrorKind::MaxLength { limit } => format!("must have at most {limit} characters"),
-        ValidationErrorKind::Enum { options } => format!("must be one of {options}"),
+        ValidationErrorKind::Enum { options } => format!("must be one of {}", listed(options)),
         ValidationErrorKind::Pattern { .. } => "is not in the form the schema asks for".to_owned(),
         _ => "is not what the schema asks for".to_owned(),
     }
+}
+
+/// Words as one writes them in a sentence.
+fn listed(options: &Value) -> String {
+    let word = |option: &Value| option.as_str().map_or_else(|| option.to_string(), ToOwned::to_owned);
+    options.as_array().into_iter().flatten().map(word).collect::<Vec<_>>().join(", ")
 }
 
 /// Postgres can't hold U+0000 in text, and nothing needs it.
@@ -171,5 +177,32 @@ fn plain(schema: &mut Value) {
             ("properties", Value::Object(properties)) => properties.values_mut().for_each(plain),
             (_, member) => plain(member),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    enum Colour {
+        Red,
+        Green,
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    struct Sample {
+        #[expect(dead_code, reason = "only its schema is used")]
+        colour: Option<Colour>,
+    }
+
+    #[test]
+    fn a_choice_is_told_in_words() {
+        let blue = json!({ "colour": "blue" });
+        let denial = Shape::of::<Sample>().check(blue.as_object().expect("an object")).unwrap_err();
+        assert_eq!(denial.message, "colour must be one of red, green.");
     }
 }

@@ -187,3 +187,14 @@ fn without_its_file_the_sign_ins_are_made_anew() {
         assert!(refused.sentence().contains("demo.json"));
     });
 }
+
+#[test]
+fn at_every_address_it_is_reached_at_this_machine() {
+    let program = Program::bare();
+    let served = program.serve(&["demo", "--listen", "0.0.0.0:0", "--data-dir", "shop"]);
+    let sheet: Value = serde_json::from_str(&fs::read_to_string(path(&program)).unwrap()).unwrap();
+    let (_, port) = served.url.rsplit_once(':').unwrap();
+    assert_eq!(sheet["dashboard_url"], format!("http://localhost:{port}"));
+    assert_eq!(sheet["mcp_url"], format!("http://localhost:{port}/mcp"));
+    served.stop("TERM");
+}

@@ -175,3 +175,15 @@ async fn the_log_is_exported_in_order(database: &Database) {
     assert_eq!(program.run(&["audit", "export", "--until", "2020-01-01"]).ok(), "");
     assert_eq!(program.run(&["audit", "export", "--since", "soon"]).code, Some(2));
 }
+
+backends!(a_disabled_person_is_told_of_as_one);
+async fn a_disabled_person_is_told_of_as_one(database: &Database) {
+    let program = Program::on(database);
+    for (email, role) in [("ana@example.com", "owner"), ("bo@example.com", "viewer")] {
+        program.run(&["person", "add", "--email", email, "--role", role]).ok();
+    }
+    program.run(&["person", "disable", "--email", "bo@example.com"]).ok();
+    let role = |role| program.run(&["person", "role", "--email", "bo@example.com", "--role", role]).ok();
+    assert_eq!(role("auditor"), "bo@example.com is auditor now, and still disabled.\n");
+    assert_eq!(role("auditor"), "bo@example.com was auditor already, and is disabled.\n");
+}

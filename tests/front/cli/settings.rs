@@ -106,3 +106,24 @@ fn an_address_that_nobody_can_open_needs_a_public_one() {
         assert!(!said.out.contains("PROBLEM"), "{said:?}");
     }
 }
+
+#[test]
+fn a_server_is_named_by_its_address_alone() {
+    let connect = |url: &str| Program::bare().run(&["connect", "cursor", "--url", url]);
+    for bad in [
+        "https://me:secret@gate.example.com",
+        "https://me@gate.example.com",
+        "https://gate.example.com/there",
+        "https://gate.example.com/?a=b",
+        "https://gate.example.com/#a",
+    ] {
+        let said = connect(bad);
+        let sentence = "COUNTERSIGN_URL (--url) must be http:// or https:// and a host, without a path";
+        assert!(said.err.starts_with(sentence), "{bad}: {said:?}");
+        assert!(!said.err.contains("secret"));
+    }
+    for good in ["https://gate.example.com", "https://gate.example.com/", "https://gate.example.com/mcp"] {
+        let said = connect(good).ok();
+        assert!(said.contains("\"https://gate.example.com/mcp\""), "{said}");
+    }
+}
