@@ -1,6 +1,6 @@
 //! The client hangs up, or takes its call back, while the server is stopped at each point of each call. That undoes nothing.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
@@ -8,6 +8,7 @@ use super::calls::{Call, Ready, Scene};
 use crate::mcp_stdio::pipe::Pipe;
 use crate::support::program::Program;
 use crate::support::races::repeat;
+use crate::support::rival::Rival;
 use crate::support::shop::refund;
 use crate::support::site::Site;
 use crate::support::{Backend, backends};
@@ -63,7 +64,8 @@ async fn cancelled_at_each_point(backend: &Backend) {
     repeat(&format!("cancelled at {} points", cases.len()), *backend, ROUNDS, async |round| {
         for (number, (pipe, point)) in cases.iter().copied().enumerate() {
             let pipe = &mut pipes[pipe];
-            let arguments = refund(&format!("#{}", round * cases.len() + number), 100);
+            let order = format!("#{}", round * cases.len() + number);
+            let arguments = refund(&order, 100);
             let params = json!({ "name": "request_refund", "arguments": arguments });
             let call =
                 |id: &str| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
@@ -79,6 +81,8 @@ async fn cancelled_at_each_point(backend: &Backend) {
             // What comes after it is answered, so it was read.
             assert_eq!(pipe.ask(&json!({ "jsonrpc": "2.0", "id": "ping", "method": "ping" }))["id"], "ping");
             site.failpoints.release(point);
+            // A repetition could overtake it, and be the first.
+            until_asked_for(&site, &order).await;
 
             let heard = pipe.ask(&call("again"));
             let answer = &heard["result"]["structuredContent"];
@@ -94,5 +98,14 @@ async fn cancelled_at_each_point(backend: &Backend) {
     .await;
     for pipe in pipes {
         assert!(pipe.close().1);
+    }
+}
+
+/// Waits until there is an action on the order.
+async fn until_asked_for(site: &Site, order: &str) {
+    let (patience, mut watcher) = (Instant::now() + Duration::from_secs(10), Rival::on(&site.database));
+    while watcher.count("action_subjects", &format!("subject = 'order:{order}'")) == 0 {
+        assert!(Instant::now() < patience, "a call that was taken back did nothing");
+        tokio::time::sleep(Duration::from_millis(1)).await;
     }
 }
