@@ -31,6 +31,7 @@ use crate::{
     kinds::Registry,
     mcp,
     metrics::Metrics,
+    notify::{Channel, Notifier, Outcome},
     shop, web as pages,
     workflow::{Gate, Policy, RetryWindows, Waiters},
 };
@@ -49,6 +50,7 @@ pub struct App {
     pub gate: Gate,
     pub auth: Auth,
     pub gateway: Gateway,
+    pub notifier: Notifier,
     pub metrics: Metrics,
 }
 
@@ -97,6 +99,11 @@ impl App {
             limits: Arc::new(SignInLimits::default()),
             failures: Arc::default(),
         };
+        let mailer = config.mailer()?.map(|mailer| Arc::new(mailer) as Arc<dyn Channel>);
+        let observed = metrics.clone();
+        let observe = Arc::new(move |channel: &str, outcome: Outcome| observed.delivery(channel, outcome));
+        let notifier =
+            Notifier::new(gate.clone(), auth.secret.clone(), mailer.into_iter().collect(), observe);
         let limits = AgentLimits::new(config.read_rate, config.write_rate);
         let observed = metrics.clone();
         let observe = Arc::new(move |tool: &str, outcome: &str, took| observed.tool(tool, outcome, took));
@@ -108,6 +115,7 @@ impl App {
             gate,
             auth,
             gateway,
+            notifier,
             metrics,
         })
     }
@@ -150,7 +158,7 @@ impl Drop for Chores {
 /// # Errors
 /// When the listener can't be used.
 pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output = ()>) -> Result<()> {
-    let chores = app.begin_chores();
+    let (chores, workers) = (app.begin_chores(), app.notifier.start());
     warm_up().await;
     let (waiters, auth) = (app.gate.waiters.clone(), app.auth.clone());
     let listener_error = |error: std::io::Error| Error::Setup(format!("The server can't listen: {error}"));
@@ -170,6 +178,7 @@ pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output
     };
     drop(chores);
     waiters.stop();
+    let handed_back = tokio::spawn(workers.stop());
     let ended = match ended {
         Some(ended) => ended,
         None => {
@@ -177,6 +186,9 @@ pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output
             running.await
         }
     };
+    if let Err(panic) = handed_back.await {
+        tracing::warn!(%panic, "messages under way are delivered again later");
+    }
     auth.write_down_the_last_failures().await;
     ended.map_err(|panic| Error::Internal(Box::new(panic)))?.map_err(listener_error)
 }
@@ -197,6 +209,7 @@ fn application(
         .app_data(web::Data::new(app.gate.clone()))
         .app_data(web::Data::new(app.auth.clone()))
         .app_data(web::Data::new(app.metrics.clone()))
+        .app_data(web::Data::new(app.notifier.clone()))
         .app_data(web::Data::new(app.config.clone()))
         .app_data(web::Data::new(Proxies(app.config.proxies().to_vec())))
         .configure(routes::mount)

@@ -117,6 +117,8 @@ text_enum! {
         Resume = "resume",
         /// Old payloads were dropped.
         Prune = "prune",
+        /// A message that was given up is tried again.
+        Redelivery = "redelivery",
     }
 }
 
@@ -141,7 +143,7 @@ impl What {
             Self::SignIn | Self::Authentication | Self::FailedSignIns | Self::SignOut => Category::SignIns,
             Self::Account => Category::Accounts,
             Self::Pause | Self::Resume => Category::Pauses,
-            Self::Prune => Category::Upkeep,
+            Self::Prune | Self::Redelivery => Category::Upkeep,
         }
     }
 }

@@ -14,12 +14,16 @@ use ipnet::IpNet;
 pub use refused::sentence as refused;
 pub use units::{Lifetime, LogStyle, PublicUrl, TrustedProxies, Windows, address, server};
 
-pub use crate::gateway::Rate;
+pub use crate::{
+    gateway::Rate,
+    notify::email::{Sender, SmtpUrl},
+};
 
 use crate::{
     auth::Secret,
     db::DatabaseUrl,
     error::{Error, Result},
+    notify::email::Mailer,
 };
 
 /// The settings. Flags come before environment variables, and those before defaults.
@@ -88,6 +92,18 @@ pub struct Config {
     #[arg(long, env = "COUNTERSIGN_METRICS_TOKEN", hide_env_values = true, value_name = "TOKEN", value_parser = units::token)]
     pub metrics_token: Option<String>,
 
+    /// The mail server: smtp:// (STARTTLS) or smtps:// (TLS), user and password, host and port [default: no mail is sent]
+    #[arg(long, env = "SMTP_URL", hide_env_values = true, value_name = "URL")]
+    pub smtp_url: Option<SmtpUrl>,
+
+    /// A PEM file with one more authority that may vouch for the mail server
+    #[arg(long, env = "COUNTERSIGN_SMTP_CA", value_name = "FILE")]
+    pub smtp_ca: Option<PathBuf>,
+
+    /// Who mail is from [default: Countersign <countersign@ and the host of the public address>]
+    #[arg(long, env = "COUNTERSIGN_MAIL_FROM", value_name = "ADDRESS")]
+    pub mail_from: Option<Sender>,
+
     /// What is logged to stderr: error, warn, info, debug or trace, and json for machines, separated by commas
     #[arg(long, env = "COUNTERSIGN_LOG", default_value = "info", value_name = "LEVEL")]
     pub log: LogStyle,
@@ -131,6 +147,20 @@ impl Config {
 
     fn command() -> Command {
         Self::augment_args(Command::new("countersign").no_binary_name(true))
+    }
+
+    /// What hands mail to the mail server; nothing where none is set.
+    ///
+    /// # Errors
+    /// `Setup` when `COUNTERSIGN_SMTP_CA` names no certificate.
+    pub fn mailer(&self) -> Result<Option<Mailer>> {
+        let Some(server) = &self.smtp_url else { return Ok(None) };
+        Mailer::new(server, self.smtp_ca.as_deref(), self.mail_from(), &self.public_url()).map(Some)
+    }
+
+    /// Who mail is from.
+    pub fn mail_from(&self) -> Sender {
+        self.mail_from.clone().unwrap_or_else(|| Sender::of(&self.public_url()))
     }
 
     /// Refuses to serve at every address of the machine without being told which of them people open.

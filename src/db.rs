@@ -22,7 +22,7 @@ pub use clock::{Clock, comparable};
 pub use conn::{Conn, must_be_one, savepoint};
 pub(crate) use enums::text_enum;
 use file::Found;
-pub use locks::{Latch, share_lock, write_lock};
+pub use locks::{Latch, share_lock, skip_locked, write_lock};
 pub use log_end::LogEnd;
 pub use migrate::Schema;
 pub use pool::DatabaseUrl;

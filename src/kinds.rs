@@ -55,6 +55,8 @@ pub struct KindSpec {
     pub retry_window: Duration,
     /// Whether the write takes something away that another request can't bring back.
     pub destructive: bool,
+    /// What the amounts in [`Wording`] are counted in.
+    pub measure: Measure,
     /// The arguments that make up the write; the tool adds `reason` and `idempotency_key`.
     pub shape: Shape,
 }
@@ -112,6 +114,49 @@ pub struct Wording {
     pub headline: String,
     /// "INR 8,999.00", "+48".
     pub figure: String,
+    /// How much that is, where it is a matter of more or less.
+    pub amount: Option<Amount>,
+}
+
+/// How much a write is about, whichever way it goes: what people's wishes compare.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Amount {
+    /// Minor units of the currency, or pieces; never negative.
+    pub value: i64,
+    /// An ISO 4217 code, or [`Amount::PIECES`].
+    pub unit: String,
+}
+
+impl Amount {
+    /// The unit of what is counted.
+    pub const PIECES: &str = "pieces";
+
+    /// Money, whichever way it goes.
+    pub fn money(minor: i64, currency: &str) -> Self {
+        Self {
+            value: minor.saturating_abs(),
+            unit: currency.to_owned(),
+        }
+    }
+
+    /// So many pieces, more or fewer.
+    pub fn pieces(count: i64) -> Self {
+        Self {
+            value: count.saturating_abs(),
+            unit: Self::PIECES.to_owned(),
+        }
+    }
+}
+
+/// What a kind's amounts are counted in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Measure {
+    /// It is not a matter of more or less.
+    None,
+    /// Minor units of a currency.
+    Money,
+    /// Pieces.
+    Pieces,
 }
 
 /// What an approver is shown of a write.

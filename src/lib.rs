@@ -10,14 +10,15 @@
 //! - [`web`]: the dashboard for people
 //! - [`config`], [`metrics`], [`query`]: the settings, what a process measures, and what an address asks for
 //! - [`gateway`]: the one door for agents behind all transports: scopes, limits, tools
+//! - [`notify`]: who is told of what, when, and by which channel
 //! - [`auth`]: who is there
 //! - [`workflow`]: request, join, claim, reject, withdraw, expire
 //! - [`audit`]: the append-only log
 //! - [`kinds`]: what a kind of action and a read tool are
 //! - [`store`]: the gate's tables
 //! - [`db`]: connections, transactions, migrations, the clock
-//! - [`http`], [`text`], [`strict`], [`paging`], [`private_file`]: what a code means in HTTP, showing strangers' text,
-//!   reading JSON strictly, pages of a list, files for their owner alone
+//! - [`http`], [`text`], [`money`], [`strict`], [`paging`], [`private_file`]: what a code means in HTTP, showing strangers'
+//!   text, amounts in words, reading JSON strictly, pages of a list, files for their owner alone
 //! - [`error`]: what can go wrong
 //! - [`failpoint`]: where tests stop a process; nothing, in a release
 
@@ -35,6 +36,8 @@ pub mod http;
 pub mod kinds;
 pub mod mcp;
 pub mod metrics;
+pub mod money;
+pub mod notify;
 pub mod paging;
 pub mod private_file;
 pub mod query;

@@ -6,6 +6,7 @@ use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, IntGauge, Opts, Reg
 
 use crate::{
     error::{Error, Result},
+    notify::{Notifier, Outcome},
     store::actions,
     workflow::Gate,
 };
@@ -22,6 +23,10 @@ pub struct Metrics {
     database_up: IntGauge,
     writes_under_way: IntGauge,
     calls_waiting: IntGauge,
+    deliveries: IntCounterVec,
+    outbox_depth: IntGauge,
+    outbox_dead: IntGauge,
+    outbox_oldest_seconds: IntGauge,
 }
 
 impl Default for Metrics {
@@ -50,6 +55,14 @@ impl Default for Metrics {
             "countersign_calls_waiting",
             "Calls of get_action_status to this process that wait for a decision.",
         );
+        let deliveries =
+            Opts::new("countersign_deliveries_total", "Deliveries of messages, by channel and outcome.");
+        let outbox = IntGauge::new("countersign_outbox_depth", "Messages that are to be delivered.");
+        let dead = IntGauge::new("countersign_outbox_dead", "Messages that were given up.");
+        let overdue = IntGauge::new(
+            "countersign_outbox_oldest_seconds",
+            "For how long the oldest message that is due has been due, in seconds.",
+        );
         let metrics = Self {
             registry: Registry::new(),
             tool_seconds: tool_seconds.expect("valid metric"),
@@ -61,8 +74,12 @@ impl Default for Metrics {
             database_up: up.expect("valid metric"),
             writes_under_way: writes.expect("valid metric"),
             calls_waiting: waiting.expect("valid metric"),
+            deliveries: IntCounterVec::new(deliveries, &["channel", "outcome"]).expect("valid metric"),
+            outbox_depth: outbox.expect("valid metric"),
+            outbox_dead: dead.expect("valid metric"),
+            outbox_oldest_seconds: overdue.expect("valid metric"),
         };
-        let all: [Box<dyn prometheus::core::Collector>; 8] = [
+        let all: [Box<dyn prometheus::core::Collector>; 12] = [
             Box::new(metrics.tool_seconds.clone()),
             Box::new(metrics.decisions.clone()),
             Box::new(metrics.http_requests.clone()),
@@ -71,6 +88,10 @@ impl Default for Metrics {
             Box::new(metrics.database_up.clone()),
             Box::new(metrics.writes_under_way.clone()),
             Box::new(metrics.calls_waiting.clone()),
+            Box::new(metrics.deliveries.clone()),
+            Box::new(metrics.outbox_depth.clone()),
+            Box::new(metrics.outbox_dead.clone()),
+            Box::new(metrics.outbox_oldest_seconds.clone()),
         ];
         for collector in all {
             metrics.registry.register(collector).expect("each metric has a name of its own");
@@ -90,13 +111,18 @@ impl Metrics {
         self.decisions.with_label_values(&[outcome]).inc();
     }
 
+    /// A message was delivered, or not.
+    pub fn delivery(&self, channel: &str, outcome: Outcome) {
+        self.deliveries.with_label_values(&[channel, outcome.as_str()]).inc();
+    }
+
     /// An HTTP request was answered. The route is the table's path, never what the client typed.
     pub fn http(&self, method: &str, route: &str, status: u16) {
         self.http_requests.with_label_values(&[method, route, &status.to_string()]).inc();
     }
 
     /// Everything in the text format, the queue as the database has it now, or had it when it could last be reached.
-    pub async fn render(&self, gate: &Gate) -> Result<String> {
+    pub async fn render(&self, gate: &Gate, notifier: &Notifier) -> Result<String> {
         let clock = gate.clock.clone();
         let queue = gate.db.read(move |conn| {
             let now = clock.now(conn)?;
@@ -108,6 +134,12 @@ impl Metrics {
         if let Ok((depth, age)) = queue {
             self.queue_depth.set(depth);
             self.oldest_pending_seconds.set(age);
+        }
+        if let Ok((health, now)) = notifier.health().await {
+            self.outbox_depth.set(health.waiting);
+            self.outbox_dead.set(health.dead);
+            self.outbox_oldest_seconds
+                .set(health.oldest_due.map_or(0, |due| (now - due).num_seconds()));
         }
         self.writes_under_way.set(i64::try_from(gate.db.writes_under_way()).unwrap_or(i64::MAX));
         self.calls_waiting.set(i64::try_from(gate.waiters.waiting()).unwrap_or(i64::MAX));

@@ -6,7 +6,6 @@ pub mod check_stock;
 pub mod get_order;
 pub mod import;
 pub mod list_products;
-pub mod money;
 pub mod order_cancellation;
 mod order_record;
 mod page;

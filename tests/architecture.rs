@@ -13,13 +13,14 @@ const ROOMS: &[&[&str]] = &[
     &["web"],
     &["metrics", "config", "query"],
     &["gateway"],
+    &["notify"],
     &["auth"],
     &["workflow"],
     &["audit"],
     &["kinds"],
     &["store"],
     &["db"],
-    &["http", "text", "strict", "paging", "private_file"],
+    &["http", "text", "money", "strict", "paging", "private_file"],
     &["error"],
     &["failpoint"],
 ];
@@ -28,6 +29,7 @@ const ROOMS: &[&[&str]] = &[
 const HOMES: &[(&[&str], &[&str])] = &[
     (&["diesel", "diesel_migrations"], &["db", "store", "shop/tables"]),
     (&["rmcp", "rmcp_actix_web"], &["mcp"]),
+    (&["lettre"], &["notify/email"]),
     (
         &["actix_web", "actix_htmx"],
         &["app", "auth/guard", "web", "api", "shop/pages", "mcp/http"],

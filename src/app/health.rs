@@ -12,6 +12,7 @@ use crate::{
     config::Config,
     error::{Denial, Error},
     metrics::Metrics,
+    notify::Notifier,
     workflow::Gate,
 };
 
@@ -47,6 +48,7 @@ pub(super) async fn metrics(
     config: web::Data<Config>,
     metrics: web::Data<Metrics>,
     gate: web::Data<Gate>,
+    notifier: web::Data<Notifier>,
 ) -> HttpResponse {
     let may = match &config.metrics_token {
         Some(token) => bearer(&request).is_some_and(|given| crate::auth::same_secret(&given, token)),
@@ -63,7 +65,7 @@ pub(super) async fn metrics(
             .content_type(ContentType::plaintext())
             .body("unauthenticated\n");
     }
-    match metrics.render(&gate).await {
+    match metrics.render(&gate, &notifier).await {
         Ok(text) => HttpResponse::Ok().content_type("text/plain; version=0.0.4; charset=utf-8").body(text),
         Err(error) => unavailable(error),
     }

@@ -5,9 +5,11 @@ use chrono::TimeDelta;
 use super::{Auth, TokenKind, Visitor, accounts::fold_email, password};
 use crate::{
     audit::{self, Actor, Entry, Source, What},
+    db::{Conn, QueryResult},
     error::{Code, Denial, Error, Result},
     store::{
         new_id,
+        notices::{self, Notice, Topic},
         people::{self, Person},
         sessions::{self, Session},
     },
@@ -99,6 +101,10 @@ impl Auth {
                 ended_at: None,
                 lock_no: 0,
             };
+            if is_new_place(conn, &person, &source)? {
+                let address = source.address.as_deref().unwrap_or_default();
+                notices::insert(conn, &Notice::of_person(&event, Topic::SignedIn, &person.id, address, now))?;
+            }
             sessions::insert(conn, &session)?;
             let actor = Actor::Person(person.id.clone());
             audit::record(conn, &event, now, &Entry::new(What::SignIn, actor, &source, "done"))?;
@@ -109,6 +115,19 @@ impl Auth {
             person,
         }))
     }
+}
+
+/// Whether a person has never signed in from this network before.
+fn is_new_place(conn: &mut Conn, person: &Person, source: &Source) -> QueryResult<bool> {
+    let network = source.network();
+    let before = sessions::addresses(conn, &person.id)?;
+    Ok(!before.into_iter().any(|address| {
+        let before = Source {
+            address,
+            ..source.clone()
+        };
+        before.network() == network
+    }))
 }
 
 #[cfg(test)]

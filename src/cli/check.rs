@@ -12,7 +12,7 @@ use crate::{
     db::{Clock, Db, Schema},
     error::{Error, Result},
     kinds::Kind,
-    store::{pauses, people},
+    store::{new_id, pauses, people},
 };
 
 /// Read the settings, reach the database, and print what is in force and what is wrong
@@ -20,6 +20,9 @@ use crate::{
 /// Ends with 0 only if `countersign serve` would work. Writes nothing.
 #[derive(Args)]
 pub struct Check {
+    /// Send a test mail to this address
+    #[arg(long, value_name = "ADDRESS")]
+    mail_to: Option<String>,
     #[command(flatten)]
     config: Config,
 }
@@ -37,7 +40,7 @@ impl Check {
             problems += usize::from(!found(&kind, window));
         }
         problems += usize::from(!database(config).await);
-        line("E-mail", "not part of this version; SMTP_URL is not read");
+        problems += mail(config, self.mail_to.as_deref()).await;
         match problems {
             0 => {
                 say!("\n`countersign serve` would work.");
@@ -152,6 +155,30 @@ async fn database(config: &Config) -> bool {
         }
         Err(error) => found("Schema", Err(error)),
     }
+}
+
+/// Reaches the mail server, and has it take a test mail where one is asked for. Answers the number of problems.
+async fn mail(config: &Config, test_to: Option<&str>) -> usize {
+    let mailer = match (config.mailer(), &config.smtp_url) {
+        (Err(error), _) => return usize::from(!found("E-mail", Err(error))),
+        (Ok(Some(mailer)), Some(server)) => {
+            let reached =
+                mailer.look().await.map(|()| format!("through {server}, from {}", config.mail_from()));
+            if !found("E-mail", reached) {
+                return 1;
+            }
+            mailer
+        }
+        _ => {
+            line("E-mail", "off; set SMTP_URL to tell people of what waits");
+            let nowhere =
+                || Error::Setup("There is no mail server to send it through; set SMTP_URL.".to_owned());
+            return test_to.map_or(0, |_| usize::from(!found("Test mail", Err(nowhere()))));
+        }
+    };
+    let Some(to) = test_to else { return 0 };
+    let sent = mailer.send_test(to, &new_id()).await.map(|()| format!("the server took one for {to}"));
+    usize::from(!found("Test mail", sent))
 }
 
 /// How the schema stands, and the database unless it is yet to be made.

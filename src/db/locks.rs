@@ -48,3 +48,12 @@ pub fn write_lock(conn: &Conn) -> &'static str {
         Conn::Postgres(_) => " FOR UPDATE",
     }
 }
+
+/// The suffix of a `SELECT` that keeps rows to this transaction, and leaves out those that another one has. SQLite's one
+/// writer needs none.
+pub fn skip_locked(conn: &Conn) -> &'static str {
+    match conn {
+        Conn::Sqlite(_) => "",
+        Conn::Postgres(_) => " FOR UPDATE SKIP LOCKED",
+    }
+}

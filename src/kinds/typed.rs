@@ -7,8 +7,8 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use super::{
-    Case, Effect, Found, JsonObject, Kind, KindSpec, Lock, Preview, ReadSpec, ReadTool, Refusal, Shape,
-    Wording, canonical::canonical, schema::object_schema,
+    Case, Effect, Found, JsonObject, Kind, KindSpec, Lock, Measure, Preview, ReadSpec, ReadTool, Refusal,
+    Shape, Wording, canonical::canonical, schema::object_schema,
 };
 use crate::{
     db::{Conn, QueryResult},
@@ -26,6 +26,7 @@ pub trait ActionKind: Clone + Send + Sync + 'static {
     const DESCRIPTION: &'static str;
     const RETRY_WINDOW: Duration;
     const DESTRUCTIVE: bool;
+    const MEASURE: Measure = Measure::None;
 
     /// The arguments as an agent writes them.
     type Arguments: DeserializeOwned + JsonSchema;
@@ -109,6 +110,7 @@ impl<K: ActionKind> TypedKind<K> {
             description: K::DESCRIPTION,
             retry_window: K::RETRY_WINDOW,
             destructive: K::DESTRUCTIVE,
+            measure: K::MEASURE,
             shape: Shape::of::<K::Arguments>(),
         };
         Self { kind, spec }

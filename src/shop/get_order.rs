@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    money, reference,
+    reference,
     tables::{
         effects,
         orders::{self, Order},
@@ -14,6 +14,7 @@ use crate::{
     db::{Conn, QueryResult},
     error::Denial,
     kinds::{About, Read},
+    money,
     workflow::view::rfc3339,
 };
 

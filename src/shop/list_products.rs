@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    money, page,
+    page,
     tables::{
         fold,
         products::{self, Filter, Product},
@@ -14,6 +14,7 @@ use crate::{
     db::{Conn, QueryResult},
     error::Denial,
     kinds::{Read, typed::About},
+    money,
 };
 
 /// The tool.

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     db::{Conn, QueryResult, must_be_one},
     error::Denial,
-    kinds::{ActionKind, Change, Effect, Lock, Preview, Refusal, Wording},
+    kinds::{ActionKind, Amount, Change, Effect, Lock, Measure, Preview, Refusal, Wording},
     store::subjects::Versions,
     text::filters,
     workflow::view::rfc3339,
@@ -79,6 +79,7 @@ impl ActionKind for OrderCancellation {
          get_action_status. To retry, send the same call again.";
     const RETRY_WINDOW: Duration = Duration::from_secs(24 * 60 * 60);
     const DESTRUCTIVE: bool = true;
+    const MEASURE: Measure = Measure::Money;
 
     type Arguments = Arguments;
     type Params = Params;
@@ -144,6 +145,7 @@ impl ActionKind for OrderCancellation {
             },
             headline,
             figure: record.of.price(record.of.order.total_minor),
+            amount: Some(Amount::money(record.of.order.total_minor, &record.of.order.currency)),
         }
     }
 

@@ -1,15 +1,13 @@
 //! An order with what an approver wants to know of it; the kinds that concern an order share it.
 
-use super::{
-    money,
-    tables::{
-        effects::{self, RefundRow},
-        orders::{self, FinancialStatus, Line, Order},
-    },
+use super::tables::{
+    effects::{self, RefundRow},
+    orders::{self, FinancialStatus, Line, Order},
 };
 use crate::{
     db::{Conn, QueryResult},
     kinds::Lock,
+    money,
     web::link,
 };
 

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    money,
     order_record::{OrderFacts, OrderRecord},
     reference,
     tables::{
@@ -19,7 +18,8 @@ use super::{
 use crate::{
     db::{Conn, QueryResult, must_be_one},
     error::Denial,
-    kinds::{ActionKind, Change, Effect, Lock, Preview, Refusal, Wording},
+    kinds::{ActionKind, Amount, Change, Effect, Lock, Measure, Preview, Refusal, Wording},
+    money,
     store::subjects::Versions,
     text::filters,
 };
@@ -63,6 +63,7 @@ impl ActionKind for Refund {
          ask a person to open review_url, or call get_action_status. To retry, send the same call again.";
     const RETRY_WINDOW: Duration = Duration::from_secs(24 * 60 * 60);
     const DESTRUCTIVE: bool = true;
+    const MEASURE: Measure = Measure::Money;
 
     type Arguments = Arguments;
     type Params = Params;
@@ -119,6 +120,7 @@ impl ActionKind for Refund {
             summary: format!("Refund {figure} on order {}", params.order_id),
             headline: format!("Refund order {}", params.order_id),
             figure,
+            amount: Some(Amount::money(params.amount_minor, &params.currency)),
         }
     }
 

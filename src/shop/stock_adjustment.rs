@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    money, reference,
+    reference,
     tables::{
         effects::{self, MovementRow},
         products::{self, Product},
@@ -17,7 +17,8 @@ use super::{
 use crate::{
     db::{Conn, QueryResult, must_be_one},
     error::Denial,
-    kinds::{ActionKind, Change, Effect, Lock, Preview, Refusal, Wording},
+    kinds::{ActionKind, Amount, Change, Effect, Lock, Measure, Preview, Refusal, Wording},
+    money,
     store::subjects::Versions,
     text::filters,
 };
@@ -71,6 +72,7 @@ impl ActionKind for StockAdjustment {
     // Short, because two genuine changes by the same number are normal on one day.
     const RETRY_WINDOW: Duration = Duration::from_secs(5 * 60);
     const DESTRUCTIVE: bool = false;
+    const MEASURE: Measure = Measure::Pieces;
 
     type Arguments = Arguments;
     type Params = Params;
@@ -126,6 +128,7 @@ impl ActionKind for StockAdjustment {
             summary: format!("Change the stock of {} by {figure}", params.sku),
             headline: format!("Stock {}", params.sku),
             figure,
+            amount: Some(Amount::pieces(params.delta)),
         }
     }
 

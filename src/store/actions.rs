@@ -77,6 +77,10 @@ pub struct Action {
     pub lock_no: i64,
     /// When params, reason, note and changes were dropped. The result stays: a repeated request is answered with it.
     pub pruned_at: Option<Timestamp>,
+    /// How much it is about, in whole `unit`s: minor units of a currency, or pieces. Never negative.
+    pub amount: Option<i64>,
+    /// An ISO 4217 code, or `pieces`.
+    pub unit: Option<String>,
 }
 
 impl Action {

@@ -81,6 +81,14 @@ pub fn lock_by_email(conn: &mut Conn, email: &str) -> QueryResult<Option<Person>
         .optional()
 }
 
+/// Locks the person until the transaction ends.
+pub fn lock(conn: &mut Conn, id: &str) -> QueryResult<Option<Person>> {
+    sql_query("UPDATE people SET lock_no = lock_no + 1 WHERE id = $1 RETURNING *")
+        .bind::<Text, _>(id)
+        .get_result(conn)
+        .optional()
+}
+
 /// The enabled owners, whom nobody else changes until the transaction ends.
 pub fn lock_owners(conn: &mut Conn) -> QueryResult<Vec<Person>> {
     let suffix = write_lock(conn);

@@ -77,6 +77,8 @@ diesel::table! {
         refusal_message -> Nullable<Text>,
         lock_no -> BigInt,
         pruned_at -> Nullable<Timestamp>,
+        amount -> Nullable<BigInt>,
+        unit -> Nullable<Text>,
     }
 }
 
@@ -144,5 +146,75 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    notices (id) {
+        id -> Text,
+        topic -> Text,
+        at -> Timestamp,
+        due_at -> Timestamp,
+        action_id -> Nullable<Text>,
+        person_id -> Nullable<Text>,
+        detail -> Text,
+    }
+}
+
+diesel::table! {
+    outbox (id) {
+        id -> Text,
+        channel -> Text,
+        person_id -> Text,
+        bundle -> Text,
+        status -> Text,
+        due_at -> Timestamp,
+        attempts -> BigInt,
+        lease -> Nullable<Text>,
+        leased_until -> Nullable<Timestamp>,
+        last_error -> Nullable<Text>,
+        created_at -> Timestamp,
+        begun_at -> Nullable<Timestamp>,
+        ended_at -> Nullable<Timestamp>,
+    }
+}
+
+diesel::table! {
+    outbox_items (message_id, notice_id) {
+        message_id -> Text,
+        notice_id -> Text,
+        topic -> Text,
+        at -> Timestamp,
+        action_id -> Nullable<Text>,
+        detail -> Text,
+    }
+}
+
+diesel::table! {
+    notification_settings (person_id) {
+        person_id -> Text,
+        time_zone -> Text,
+        quiet_from -> Nullable<Integer>,
+        quiet_until -> Nullable<Integer>,
+    }
+}
+
+diesel::table! {
+    notification_rules (person_id, kind, unit, from_amount) {
+        person_id -> Text,
+        kind -> Text,
+        unit -> Text,
+        from_amount -> BigInt,
+        timing -> Text,
+    }
+}
+
+diesel::table! {
+    notification_mutes (person_id, list) {
+        person_id -> Text,
+        list -> Text,
+        muted_at -> Timestamp,
+    }
+}
+
+diesel::joinable!(outbox_items -> outbox (message_id));
 diesel::joinable!(action_subjects -> actions (action_id));
 diesel::allow_tables_to_appear_in_same_query!(actions, action_subjects, agents);
+diesel::allow_tables_to_appear_in_same_query!(outbox, outbox_items, people);

@@ -53,6 +53,15 @@ pub fn live(conn: &mut Conn, person_id: &str, now: Timestamp) -> QueryResult<Vec
         .load(conn)
 }
 
+/// From where a person has signed in so far, each address once.
+pub fn addresses(conn: &mut Conn, person_id: &str) -> QueryResult<Vec<Option<String>>> {
+    sessions::table
+        .filter(sessions::person_id.eq(person_id))
+        .select(sessions::address)
+        .distinct()
+        .load(conn)
+}
+
 /// Ends one session; 0 when it had ended before.
 pub fn end(conn: &mut Conn, prefix: &str, at: Timestamp) -> QueryResult<usize> {
     diesel::update(sessions::table.find(prefix).filter(sessions::ended_at.is_null()))

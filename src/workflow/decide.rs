@@ -13,7 +13,9 @@ use crate::{
     kinds::canonical::Digested,
     store::{
         actions::{self, Action, Ending, Status},
-        agents, new_id, people,
+        agents, new_id,
+        notices::{self, Notice, Topic},
+        people,
     },
 };
 
@@ -97,6 +99,7 @@ impl Gate {
                     let entry = rule
                         .iter()
                         .fold(about(entry, &action), |entry, rule| entry.with("rule", rule.as_str()));
+                    notices::insert(conn, &Notice::of_action(&event, Topic::Decided, &action.id, now))?;
                     (entry, Ok(end(conn, action, ending)?))
                 }
             };

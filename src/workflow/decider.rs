@@ -35,7 +35,7 @@ impl Decider {
     }
 
     /// Holds person and session until the transaction ends, and denies who may not, or no longer by the time they are held.
-    pub(super) fn hold(
+    pub fn hold(
         &self,
         conn: &mut Conn,
         clock: &Clock,

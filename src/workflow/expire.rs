@@ -12,6 +12,7 @@ use crate::{
     store::{
         actions::{self, Action, Ending, Status},
         new_id,
+        notices::{self, Notice, Topic},
     },
 };
 
@@ -24,6 +25,7 @@ pub(super) fn expire(conn: &mut Conn, action: Action, now: Timestamp, event_id: 
     if actions::end(conn, &action.id, &ending)? == 1 {
         let entry = Entry::new(What::Expiry, Actor::System, &Source::INTERNAL, Status::Expired.as_str());
         audit::record(conn, event_id, now, &about(entry, &action))?;
+        notices::insert(conn, &Notice::of_action(event_id, Topic::Expired, &action.id, now))?;
     }
     Ok(Action {
         status: Status::Expired,

@@ -31,6 +31,7 @@ use crate::{
     store::{
         actions::{self, Action, Status},
         agents, new_id,
+        notices::{self, Notice, Topic},
         slots::{self, Slot},
         subjects,
     },
@@ -199,6 +200,7 @@ impl Gate {
         failpoint::reach("action");
         subjects::insert(conn, &action.id, &case.versions())?;
         slots::point(conn, slot, &action.id, action.attempt).and_then(must_be_one)?;
+        notices::insert(conn, &Notice::of_action(&ids.event, Topic::Requested, &action.id, now))?;
         Ok(Ok(Asked {
             action,
             disposition: Disposition::New,
@@ -255,6 +257,8 @@ impl Gate {
             refusal_message: None,
             lock_no: 0,
             pruned_at: None,
+            amount: wording.amount.as_ref().map(|amount| amount.value),
+            unit: wording.amount.map(|amount| amount.unit),
         }
     }
 }

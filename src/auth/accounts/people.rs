@@ -8,6 +8,7 @@ use crate::{
     store::{
         credentials::{self, Credential},
         new_id,
+        notices::{self, Notice, Topic},
         people::{self, Person, Role},
         sessions,
     },
@@ -123,13 +124,14 @@ impl Auth {
         let password = password::generate();
         let hash = password::hash(&password).await?;
         let token = self.secret.issue(TokenKind::Person);
-        let (prefix, mac) = (token.prefix, token.mac);
+        let (prefix, mac, notice) = (token.prefix, token.mac, new_id());
         let work = move |conn: &mut Conn, person: Person, now| {
             must_be_one(people::set_password_hash(conn, &person.id, &hash)?)?;
             must_be_one(people::set_enabled(conn, &person.id, true)?)?;
             sessions::end_all(conn, &person.id, now)?;
             credentials::revoke_person(conn, &person.id, now)?;
             credentials::insert(conn, &of_person(&person.id, &prefix, &mac, now))?;
+            notices::insert(conn, &Notice::of_person(&notice, Topic::PasswordChanged, &person.id, "", now))?;
             let entry = account("password_reset").with("person_id", person.id.as_str());
             Ok(Ok((
                 Person {

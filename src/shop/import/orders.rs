@@ -5,13 +5,11 @@ use std::collections::HashMap;
 use super::sheet::{Row, Sheet};
 use crate::{
     error::Result,
-    shop::{
-        money,
-        tables::{
-            effects::RefundRow,
-            fold,
-            orders::{Line, Order},
-        },
+    money,
+    shop::tables::{
+        effects::RefundRow,
+        fold,
+        orders::{Line, Order},
     },
     store::new_id,
 };

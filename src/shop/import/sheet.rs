@@ -8,7 +8,7 @@ use csv::{ReaderBuilder, StringRecord};
 use crate::{
     db::Timestamp,
     error::{Error, Result},
-    shop::money,
+    money,
 };
 
 /// The largest count of pieces, and the largest amount: what every JSON reader still reads exactly.

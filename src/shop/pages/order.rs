@@ -9,8 +9,9 @@ use crate::{
     auth::Visitor,
     db::Timestamp,
     error::{Code, Denial},
+    money,
     shop::{
-        money, reference,
+        reference,
         tables::{
             effects::{self, RefundRow},
             orders::{self, Line, Order},

@@ -8,9 +8,10 @@ use crate::{
     auth::Visitor,
     error::Denial,
     kinds::Lock,
+    money,
     query::Query,
     shop::{
-        money, page,
+        page,
         tables::{
             fold,
             orders::{self, Filter, FinancialStatus, FulfillmentStatus, Order},

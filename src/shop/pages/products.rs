@@ -7,9 +7,10 @@ use super::ROWS;
 use crate::{
     auth::Visitor,
     error::Denial,
+    money,
     query::Query,
     shop::{
-        money, page,
+        page,
         tables::{
             fold,
             products::{self, Filter, Product},

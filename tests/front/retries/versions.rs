@@ -70,6 +70,7 @@ impl<const VERSION: i32> ActionKind for Letter<VERSION> {
             summary: format!("Write to {}", params.to),
             headline: "Write a letter".to_owned(),
             figure: String::new(),
+            amount: None,
         }
     }
 

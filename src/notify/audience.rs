@@ -1,0 +1,181 @@
+//! Whom a notice concerns, and when each of them is told.
+
+use chrono::TimeDelta;
+
+use super::{
+    Bundle,
+    timing::{WallClock, half_time},
+    wishes::timing_of,
+};
+use crate::{
+    db::{Conn, QueryResult, Timestamp},
+    store::{
+        actions::{self, Action, Status},
+        agents,
+        notices::{Notice, Topic},
+        outbox,
+        people::{self, Person, Role},
+        preferences::{self, List, Settings, Timing},
+    },
+};
+
+/// One person to be told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Listener {
+    pub person_id: String,
+    pub bundle: Bundle,
+    /// When, as far as the person's clock goes.
+    pub due_at: Timestamp,
+    /// The time after which it would be too late.
+    pub latest: Option<Timestamp>,
+}
+
+/// Everybody whom a notice concerns, in the order of their ids.
+pub(super) fn audience(conn: &mut Conn, notice: &Notice, now: Timestamp) -> QueryResult<Vec<Listener>> {
+    let action = match &notice.action_id {
+        Some(id) => actions::find(conn, id)?,
+        None => None,
+    };
+    let audience = Audience::load(conn, now)?;
+    let mut listeners = match (notice.topic, action) {
+        (Topic::Requested, Some(action)) => audience.of_request(conn, &action)?,
+        (Topic::Reminder, Some(action)) => audience.of_reminder(conn, &action)?,
+        (Topic::Expired, Some(action)) => audience.of_expiry(conn, &action)?,
+        (Topic::Decided, Some(action)) => audience.of_decision(conn, &action)?,
+        (Topic::Undelivered, _) => audience.owners(conn)?,
+        (Topic::SignedIn | Topic::PasswordChanged, _) => audience.alone(notice),
+        // An action is never deleted.
+        (_, None) => Vec::new(),
+    };
+    listeners.sort_by(|one, other| one.person_id.cmp(&other.person_id));
+    Ok(listeners)
+}
+
+/// Everybody there is, with their clocks.
+struct Audience {
+    people: Vec<Person>,
+    settings: Vec<Settings>,
+    now: Timestamp,
+}
+
+impl Audience {
+    fn load(conn: &mut Conn, now: Timestamp) -> QueryResult<Self> {
+        Ok(Self {
+            people: people::all(conn)?.into_iter().filter(|person| person.enabled).collect(),
+            settings: preferences::all_settings(conn)?,
+            now,
+        })
+    }
+
+    fn of_request(&self, conn: &mut Conn, action: &Action) -> QueryResult<Vec<Listener>> {
+        if action.status_at(self.now) != Status::Pending {
+            return Ok(Vec::new());
+        }
+        let interested = self.interested(conn, action)?;
+        let listen = |(person, timing): (&Person, Timing)| Listener {
+            due_at: self.clock(person).due(timing, self.now),
+            latest: Some(half_time(action)),
+            ..self.listener(person, Bundle::of(Topic::Requested, timing))
+        };
+        Ok(interested.into_iter().map(listen).collect())
+    }
+
+    /// Leaves out who has just been told, or is about to be.
+    fn of_reminder(&self, conn: &mut Conn, action: &Action) -> QueryResult<Vec<Listener>> {
+        if action.status_at(self.now) != Status::Pending {
+            return Ok(Vec::new());
+        }
+        let quarter = (action.expires_at - action.requested_at) / 4;
+        let mut listeners = Vec::new();
+        for (person, _) in self.interested(conn, action)? {
+            let told = outbox::told_of_request(conn, &person.id, &action.id)?;
+            let long_ago = |at: Option<Timestamp>| at.is_some_and(|at| at <= self.now - quarter);
+            if told.is_none_or(long_ago) {
+                listeners.push(Listener {
+                    latest: Some(action.expires_at - quarter),
+                    ..self.listener(person, Bundle::Reminders)
+                });
+            }
+        }
+        Ok(listeners)
+    }
+
+    /// Who was to decide, and to whom the agent belongs.
+    fn of_expiry(&self, conn: &mut Conn, action: &Action) -> QueryResult<Vec<Listener>> {
+        let mut concerned: Vec<_> =
+            self.interested(conn, action)?.into_iter().map(|(person, _)| person).collect();
+        if let Some(owner) = self.owner_of(conn, action)?
+            && !concerned.iter().any(|person| person.id == owner.id)
+        {
+            concerned.push(owner);
+        }
+        Ok(concerned
+            .into_iter()
+            .map(|person| self.in_waking_hours(person, Bundle::Expired))
+            .collect())
+    }
+
+    /// To whom the agent belongs, unless they decided themselves.
+    fn of_decision(&self, conn: &mut Conn, action: &Action) -> QueryResult<Vec<Listener>> {
+        let owner = self.owner_of(conn, action)?;
+        let owner = owner.filter(|owner| action.decided_by.as_ref() != Some(&owner.id));
+        Ok(owner.into_iter().map(|owner| self.in_waking_hours(owner, Bundle::Outcomes)).collect())
+    }
+
+    fn owners(&self, conn: &mut Conn) -> QueryResult<Vec<Listener>> {
+        let muted = preferences::muted(conn, List::Deliveries)?;
+        let owners = self.people.iter().filter(|person| person.role == Role::Owner);
+        let owners = owners.filter(|owner| !muted.contains(&owner.id));
+        Ok(owners.map(|owner| self.in_waking_hours(owner, Bundle::Undelivered)).collect())
+    }
+
+    fn alone(&self, notice: &Notice) -> Vec<Listener> {
+        let concerned = self.people.iter().filter(|person| notice.person_id.as_ref() == Some(&person.id));
+        concerned
+            .map(|person| self.listener(person, Bundle::of(notice.topic, Timing::AtOnce)))
+            .collect()
+    }
+
+    /// Who wants to be told of the action's kind and amount, and when.
+    fn interested(&self, conn: &mut Conn, action: &Action) -> QueryResult<Vec<(&Person, Timing)>> {
+        let muted = preferences::muted(conn, List::Requests)?;
+        let rules = preferences::rules_for(conn, &action.kind)?;
+        let timing = |person: &Person| {
+            let own = rules.iter().filter(|rule| rule.person_id == person.id);
+            timing_of(own, person.role, action.amount.zip(action.unit.as_deref()))
+        };
+        let present = self.people.iter().filter(|person| !muted.contains(&person.id));
+        let wishes = present.map(|person| (person, timing(person)));
+        Ok(wishes.filter(|(_, timing)| *timing != Timing::Never).collect())
+    }
+
+    fn owner_of(&self, conn: &mut Conn, action: &Action) -> QueryResult<Option<&Person>> {
+        let muted = preferences::muted(conn, List::Outcomes)?;
+        let agent = agents::find(conn, &action.agent_id)?;
+        let owner_id = agent.and_then(|agent| agent.owner_id).filter(|owner| !muted.contains(owner));
+        Ok(self.people.iter().find(|person| owner_id.as_ref() == Some(&person.id)))
+    }
+
+    fn listener(&self, person: &Person, bundle: Bundle) -> Listener {
+        Listener {
+            person_id: person.id.clone(),
+            bundle,
+            due_at: self.now,
+            latest: None,
+        }
+    }
+
+    fn in_waking_hours(&self, person: &Person, bundle: Bundle) -> Listener {
+        Listener {
+            due_at: self.clock(person).after_quiet(self.now),
+            ..self.listener(person, bundle)
+        }
+    }
+
+    fn clock(&self, person: &Person) -> WallClock {
+        WallClock::of(self.settings.iter().find(|settings| settings.person_id == person.id))
+    }
+}
+
+/// How long messages and notices that nobody needs any more are kept.
+pub(super) const KEPT: TimeDelta = TimeDelta::days(30);

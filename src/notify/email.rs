@@ -1,0 +1,200 @@
+//! E-mail: letters as messages of plain text and HTML, handed to an SMTP server.
+
+mod render;
+mod server;
+
+use std::{future::Future, path::Path, pin::Pin, time::Duration};
+
+use lettre::{
+    AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor,
+    message::{
+        Mailbox, MultiPart,
+        header::{HeaderName, HeaderValue},
+    },
+    transport::smtp::{self, PoolConfig},
+};
+use url::Url;
+
+use self::render::Rendered;
+pub use self::server::SmtpUrl;
+use super::{Channel, Failure, Letter};
+use crate::error::{Error, Result};
+
+/// The channel's name in the outbox.
+pub const NAME: &str = "email";
+
+/// How long the server may take for one step of the conversation.
+const STEP: Duration = Duration::from_secs(20);
+/// How long a connection is kept open for the next letter.
+const IDLE: Duration = Duration::from_secs(20);
+/// Replies that will not change by trying again: no such mailbox, moved, too large, not allowed, refused, takes no mail
+/// (RFC 5321, 7504). Other replies, those to signing in among them, are not about the letter.
+const LASTING: [u16; 6] = [550, 551, 552, 553, 554, 556];
+
+/// Who a message is from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sender(Mailbox);
+
+impl std::str::FromStr for Sender {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let sentence = "must be an e-mail address, such as Countersign <gate@example.com>";
+        text.parse().map(Self).map_err(|_| sentence.to_owned())
+    }
+}
+
+impl std::fmt::Display for Sender {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Sender {
+    /// The sender when none is set: at the host of the public address.
+    pub fn of(public_url: &Url) -> Self {
+        let domain = public_url.domain().unwrap_or("localhost");
+        let address = lettre::Address::new("countersign", domain);
+        let fallback = || lettre::Address::new("countersign", "localhost").expect("a plain address");
+        Self(Mailbox::new(Some("Countersign".to_owned()), address.unwrap_or_else(|_| fallback())))
+    }
+}
+
+/// Hands letters to an SMTP server.
+pub struct Mailer {
+    transport: AsyncSmtpTransport<Tokio1Executor>,
+    sender: Sender,
+    /// The right side of message ids.
+    host: String,
+}
+
+impl Mailer {
+    /// A mailer through `server`, which is trusted by the usual authorities and those of `authorities`, a PEM file.
+    ///
+    /// # Errors
+    /// `Setup` for a file that holds no certificate.
+    pub fn new(
+        server: &SmtpUrl,
+        authorities: Option<&Path>,
+        sender: Sender,
+        public_url: &Url,
+    ) -> Result<Self> {
+        let pool = PoolConfig::new().max_size(4).idle_timeout(IDLE);
+        let transport = server.transport(authorities)?.timeout(Some(STEP)).pool_config(pool).build();
+        Ok(Self {
+            transport,
+            sender,
+            host: public_url.host_str().unwrap_or("localhost").trim_matches(['[', ']']).to_owned(),
+        })
+    }
+
+    /// Connects, and signs in where that is set up.
+    ///
+    /// # Errors
+    /// `Setup` in the server's words.
+    pub async fn look(&self) -> Result<()> {
+        match self.transport.test_connection().await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Error::Setup("The mail server closed the connection.".to_owned())),
+            Err(error) => Err(Error::Setup(format!("The mail server can't be used: {}.", words(&error)))),
+        }
+    }
+
+    /// Sends a mail that says that mails arrive.
+    ///
+    /// # Errors
+    /// `Setup` for an address that is none, and in the server's words.
+    pub async fn send_test(&self, to: &str, id: &str) -> Result<()> {
+        let address = to.parse().map_err(|_| Error::Setup(format!("{to:?} is not an e-mail address.")))?;
+        let message = self.message(id, address, None, None, render::test())?;
+        match self.transport.send(message).await {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                Err(Error::Setup(format!("The mail server refused the test mail: {}.", words(&error))))
+            }
+        }
+    }
+
+    fn message(
+        &self,
+        id: &str,
+        to: lettre::Address,
+        answers: Option<&str>,
+        leave: Option<&str>,
+        rendered: Rendered,
+    ) -> Result<Message> {
+        let mut builder = Message::builder()
+            .from(self.sender.0.clone())
+            .to(Mailbox::new(None, to))
+            .message_id(Some(self.message_id(id)))
+            .subject(rendered.subject)
+            .raw_header(raw("Auto-Submitted", "auto-generated"))
+            .raw_header(raw("X-Auto-Response-Suppress", "All"))
+            .date_now();
+        if let Some(first) = answers {
+            let first = self.message_id(first);
+            builder = builder.in_reply_to(first.clone()).references(first);
+        }
+        if let Some(leave) = leave {
+            // RFC 8058: the address alone is enough to leave, by one POST.
+            builder = builder
+                .raw_header(raw("List-Unsubscribe", &format!("<{leave}>")))
+                .raw_header(raw("List-Unsubscribe-Post", "List-Unsubscribe=One-Click"));
+        }
+        let body = MultiPart::alternative_plain_html(rendered.text, rendered.html);
+        builder.multipart(body).map_err(|error| Error::Internal(Box::new(error)))
+    }
+
+    fn message_id(&self, id: &str) -> String {
+        format!("<{id}@{}>", self.host)
+    }
+}
+
+impl Channel for Mailer {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn deliver<'a>(
+        &'a self,
+        letter: &'a Letter,
+    ) -> Pin<Box<dyn Future<Output = std::result::Result<(), Failure>> + Send + 'a>> {
+        Box::pin(async move {
+            let to = letter.to.email.parse().map_err(|_| lasting("The address can't receive mail."))?;
+            let (answers, leave) = (letter.answers.as_deref(), letter.leave.as_deref());
+            let message = self
+                .message(&letter.id, to, answers, leave, render::letter(letter))
+                .map_err(|error| lasting(&error.to_string()))?;
+            self.transport.send(message).await.map(|_| ()).map_err(|error| Failure {
+                lasting: error.status().is_some_and(|code| LASTING.contains(&code.into())),
+                words: words(&error),
+            })
+        })
+    }
+}
+
+fn lasting(words: &str) -> Failure {
+    Failure {
+        words: words.to_owned(),
+        lasting: true,
+    }
+}
+
+/// A header whose value is ASCII of our own making.
+fn raw(name: &'static str, value: &str) -> HeaderValue {
+    HeaderValue::new(HeaderName::new_from_ascii_str(name), value.to_owned())
+}
+
+/// The whole story of an error, the server's reply included, in one line.
+fn words(error: &smtp::Error) -> String {
+    let mut words = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        let cause_words = cause.to_string();
+        if !words.contains(&cause_words) {
+            words = format!("{words}: {cause_words}");
+        }
+        source = cause.source();
+    }
+    words.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,174 @@
+//! What a message says, composed from what is true when it is delivered. Every channel puts it in its own form.
+
+use super::{Bundle, Notifier, timing::WallClock};
+use crate::{
+    db::{Conn, QueryResult, Timestamp},
+    error::{Code, Error, Result},
+    store::{
+        actions::Status,
+        notices::Topic,
+        outbox::{self, Item, Message},
+        people::{self, Person},
+        preferences,
+    },
+    workflow::Detail,
+};
+
+/// How many things one letter tells in full.
+const TOLD: i64 = 50;
+
+/// A letter to one person.
+pub struct Letter {
+    /// The message's id: the same at every try.
+    pub id: String,
+    pub to: Person,
+    pub bundle: Bundle,
+    /// What it tells, in the order in which it happened; at least one thing.
+    pub told: Vec<Told>,
+    /// The id of the message that told this person first of the one action that this letter is about.
+    pub answers: Option<String>,
+    /// The person's clock.
+    pub clock: WallClock,
+    /// When it was composed.
+    pub now: Timestamp,
+    /// Where people reach the dashboard, without a slash at the end.
+    pub dashboard: String,
+    /// The address that takes the person off this list, where there is one.
+    pub leave: Option<String>,
+}
+
+/// One thing that a letter tells.
+pub enum Told {
+    /// An action waits.
+    Waits { detail: Box<Detail>, again: bool },
+    /// Nobody decided in time.
+    Expired(Box<Detail>),
+    /// A person decided.
+    Decided(Box<Detail>),
+    /// A message was given up.
+    Undelivered {
+        at: Timestamp,
+        /// To whom.
+        to: String,
+        /// The receiving side's words.
+        words: String,
+    },
+    /// The person signed in from a new place.
+    SignedIn { at: Timestamp, address: String },
+    /// The person's password was changed.
+    PasswordChanged { at: Timestamp },
+}
+
+impl Told {
+    /// The action it is about.
+    pub fn action(&self) -> Option<&Detail> {
+        match self {
+            Self::Waits { detail, .. } | Self::Expired(detail) | Self::Decided(detail) => Some(detail),
+            _ => None,
+        }
+    }
+}
+
+/// What a letter needs of the outbox.
+struct Basis {
+    to: Option<Person>,
+    clock: WallClock,
+    items: Vec<Item>,
+    now: Timestamp,
+}
+
+impl Notifier {
+    /// Composes a message's letter; none when there is nothing left to tell, or nobody to tell it to.
+    pub(super) async fn compose(&self, message: &Message) -> Result<Option<Letter>> {
+        let (gate, wanted) = (self.gate.clone(), message.clone());
+        let basis = self.gate.db.read(move |conn| {
+            let now = gate.clock.now(conn)?;
+            basis(conn, &wanted, now)
+        });
+        let basis = basis.await?;
+        let bundle: Option<Bundle> = message.bundle.parse().ok();
+        let (Some(to), Some(bundle)) = (basis.to.filter(|person| person.enabled), bundle) else {
+            return Ok(None);
+        };
+        let mut told = Vec::new();
+        for item in basis.items {
+            told.extend(self.tell(item).await?);
+        }
+        if told.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Letter {
+            answers: self.answers(message, &told).await?,
+            leave: bundle.list().map(|list| self.leave_url(&to.id, list)),
+            dashboard: self.gate.policy.public_url.clone(),
+            clock: basis.clock,
+            now: basis.now,
+            id: message.id.clone(),
+            to,
+            bundle,
+            told,
+        }))
+    }
+
+    /// What is still to be told of an item: of a request that no longer waits, nothing.
+    async fn tell(&self, item: Item) -> Result<Option<Told>> {
+        let detail = match &item.action_id {
+            Some(id) => match self.gate.detail(id).await {
+                Ok(detail) => Some(Box::new(detail)),
+                Err(Error::Denied(denial)) if denial.code == Code::NotFound => None,
+                Err(error) => return Err(error),
+            },
+            None => None,
+        };
+        Ok(match (item.topic, detail) {
+            (Topic::Requested | Topic::Reminder, Some(detail)) if detail.status == Status::Pending => {
+                let again = item.topic == Topic::Reminder;
+                Some(Told::Waits { detail, again })
+            }
+            (Topic::Expired, Some(detail)) => Some(Told::Expired(detail)),
+            (Topic::Decided, Some(detail)) => Some(Told::Decided(detail)),
+            (Topic::Undelivered, _) => self.undelivered(item).await?,
+            (Topic::SignedIn, _) => Some(Told::SignedIn {
+                at: item.at,
+                address: item.detail,
+            }),
+            (Topic::PasswordChanged, _) => Some(Told::PasswordChanged { at: item.at }),
+            (Topic::Requested | Topic::Reminder | Topic::Expired | Topic::Decided, _) => None,
+        })
+    }
+
+    async fn undelivered(&self, item: Item) -> Result<Option<Told>> {
+        let found = self.gate.db.read(move |conn| {
+            let Some(message) = outbox::find(conn, &item.detail)? else { return Ok(None) };
+            let to = people::find(conn, &message.person_id)?;
+            Ok(to.map(|to| Told::Undelivered {
+                at: item.at,
+                to: to.email,
+                words: message.last_error.unwrap_or_default(),
+            }))
+        });
+        found.await
+    }
+
+    async fn answers(&self, message: &Message, told: &[Told]) -> Result<Option<String>> {
+        let [one] = told else { return Ok(None) };
+        let Some(action_id) = one.action().map(|detail| detail.action.id.clone()) else {
+            return Ok(None);
+        };
+        let message = message.clone();
+        let first = self
+            .gate
+            .db
+            .read(move |conn| outbox::first_about(conn, &message.person_id, &action_id, &message.id));
+        Ok(first.await?.map(|first| first.id))
+    }
+}
+
+fn basis(conn: &mut Conn, message: &Message, now: Timestamp) -> QueryResult<Basis> {
+    Ok(Basis {
+        to: people::find(conn, &message.person_id)?,
+        clock: WallClock::of(preferences::settings(conn, &message.person_id)?.as_ref()),
+        items: outbox::items(conn, &message.id, TOLD)?,
+        now,
+    })
+}

@@ -1,0 +1,125 @@
+//! The workers of a process that serves.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::{Notifier, audience::KEPT};
+use crate::{
+    error::Result,
+    store::{notices, outbox},
+};
+
+/// How often a worker that has nothing to do looks again.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How many messages a process delivers at once: one that hangs keeps none of the others.
+const AT_ONCE: usize = 4;
+/// How often what is no longer needed is forgotten, and how much of it at a time.
+const TIDY_EVERY: Duration = Duration::from_secs(60);
+const TIDY: i64 = 1000;
+/// How long a notice waits for a channel, in days: whoever sets one up later is not told of last week.
+const STALE_DAYS: i64 = 1;
+
+/// The workers; they end when this is dropped, and in good order when it is stopped.
+pub struct Workers {
+    stop: CancellationToken,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+impl Notifier {
+    /// Sets the workers to work.
+    pub fn start(&self) -> Workers {
+        let stop = CancellationToken::new();
+        let mut tasks = vec![tokio::spawn(self.clone().tidy_for_ever(stop.clone()))];
+        if self.is_on() {
+            tasks.push(tokio::spawn(self.clone().plan_for_ever(stop.clone())));
+            tasks.extend((0..AT_ONCE).map(|_| tokio::spawn(self.clone().deliver_for_ever(stop.clone()))));
+        }
+        Workers { stop, tasks }
+    }
+
+    async fn plan_for_ever(self, stop: CancellationToken) {
+        while stopping(&stop, LOOK_EVERY).await.is_none() {
+            if let Err(error) = self.plan_all(&stop).await {
+                tracing::warn!(%error, "what is to be told is looked at again in a moment");
+            }
+        }
+    }
+
+    async fn plan_all(&self, stop: &CancellationToken) -> Result<()> {
+        let clock = self.gate.clock.clone();
+        let due = self.gate.db.read(move |conn| {
+            let now = clock.now(conn)?;
+            notices::any_due(conn, now)
+        });
+        if !due.await? {
+            return Ok(());
+        }
+        while !stop.is_cancelled() && self.plan().await? > 0 {}
+        Ok(())
+    }
+
+    async fn deliver_for_ever(self, stop: CancellationToken) {
+        while stopping(&stop, LOOK_EVERY).await.is_none() {
+            if let Err(error) = self.deliver_all(&stop).await {
+                tracing::warn!(%error, "what is to be delivered is looked at again in a moment");
+            }
+        }
+    }
+
+    async fn deliver_all(&self, stop: &CancellationToken) -> Result<()> {
+        let clock = self.gate.clock.clone();
+        let due = self.gate.db.read(move |conn| {
+            let now = clock.now(conn)?;
+            outbox::any_due(conn, now)
+        });
+        if !due.await? {
+            return Ok(());
+        }
+        while !stop.is_cancelled() && self.deliver_next(stop).await? {}
+        Ok(())
+    }
+
+    /// Forgets old messages, and notices that wait for a channel in vain.
+    async fn tidy_for_ever(self, stop: CancellationToken) {
+        while stopping(&stop, TIDY_EVERY).await.is_none() {
+            if let Err(error) = self.tidy().await {
+                tracing::warn!(%error, "old messages are forgotten later");
+            }
+        }
+    }
+
+    /// See [`Notifier::tidy_for_ever`].
+    pub(super) async fn tidy(&self) -> Result<()> {
+        let (clock, on) = (self.gate.clock.clone(), self.is_on());
+        let tidied = self.gate.db.write(move |conn| {
+            let now = clock.now(conn)?;
+            if !on {
+                notices::forget(conn, now - chrono::TimeDelta::days(STALE_DAYS))?;
+            }
+            outbox::forget(conn, now - KEPT, TIDY).map(|_| ())
+        });
+        tidied.await
+    }
+}
+
+impl Workers {
+    /// Takes on nothing more, and waits until what is under way has been delivered or handed back.
+    pub async fn stop(mut self) {
+        self.stop.cancel();
+        join_all(self.tasks.drain(..)).await;
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        self.tasks.iter().for_each(JoinHandle::abort);
+    }
+}
+
+/// Waits, and answers whether the process stops meanwhile.
+async fn stopping(stop: &CancellationToken, wait: Duration) -> Option<()> {
+    tokio::time::timeout(wait, stop.cancelled()).await.ok()
+}

@@ -1,0 +1,248 @@
+//! The outbox: messages to people, and what each tells of. A worker holds a message under a lease while it delivers it;
+//! every change it makes names that lease, so that one whose lease was taken over changes nothing.
+
+mod health;
+
+use diesel::{
+    prelude::*,
+    sql_query,
+    sql_types::{BigInt, Text, Timestamp as SqlTimestamp},
+};
+
+pub use self::health::{Health, health, recent};
+use super::{
+    notices::Topic,
+    schema::{outbox, outbox_items},
+};
+use crate::db::{Conn, QueryResult, Timestamp, skip_locked, text_enum};
+
+text_enum! {
+    /// How far a message has come.
+    pub enum State {
+        /// It is to be delivered, now or later.
+        Waiting = "waiting",
+        Sent = "sent",
+        /// It was given up.
+        Dead = "dead",
+        /// There was nothing left to tell when its time came.
+        Dropped = "dropped",
+    }
+}
+
+/// A message to one person.
+#[derive(Debug, Clone, Queryable, Selectable, Insertable, QueryableByName)]
+#[diesel(table_name = outbox)]
+pub struct Message {
+    pub id: String,
+    /// By which way: "email".
+    pub channel: String,
+    pub person_id: String,
+    /// What is told in one message rather than in many.
+    pub bundle: String,
+    pub status: State,
+    /// When it is to be delivered, or tried again.
+    pub due_at: Timestamp,
+    /// How often a worker took it. Until the first time it collects notices.
+    pub attempts: i64,
+    /// The worker that has it.
+    pub lease: Option<String>,
+    /// From when on another worker may take it.
+    pub leased_until: Option<Timestamp>,
+    /// The receiving side's words, of the last failure.
+    pub last_error: Option<String>,
+    pub created_at: Timestamp,
+    /// When a worker took it first.
+    pub begun_at: Option<Timestamp>,
+    pub ended_at: Option<Timestamp>,
+}
+
+/// One thing that a message tells.
+#[derive(Debug, Clone, Queryable, Selectable, Insertable)]
+#[diesel(table_name = outbox_items)]
+pub struct Item {
+    pub message_id: String,
+    /// The notice it was made of.
+    pub notice_id: String,
+    pub topic: Topic,
+    pub at: Timestamp,
+    pub action_id: Option<String>,
+    pub detail: String,
+}
+
+/// Whom a message goes to, by which way, and what is told together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Envelope {
+    pub channel: String,
+    pub person_id: String,
+    pub bundle: String,
+}
+
+/// The message that collects for an envelope, made now as `id` if there is none, due at `due_at` at the latest. It is locked
+/// until the transaction ends.
+pub fn collect(
+    conn: &mut Conn,
+    id: &str,
+    envelope: &Envelope,
+    due_at: Timestamp,
+    now: Timestamp,
+) -> QueryResult<Message> {
+    sql_query(
+        "INSERT INTO outbox (id, channel, person_id, bundle, status, due_at, attempts, created_at) \
+         VALUES ($1, $2, $3, $4, 'waiting', $5, 0, $6) \
+         ON CONFLICT (person_id, channel, bundle) WHERE status = 'waiting' AND attempts = 0 \
+         DO UPDATE SET due_at = CASE WHEN excluded.due_at < outbox.due_at THEN excluded.due_at ELSE outbox.due_at END \
+         RETURNING *",
+    )
+    .bind::<Text, _>(id)
+    .bind::<Text, _>(&envelope.channel)
+    .bind::<Text, _>(&envelope.person_id)
+    .bind::<Text, _>(&envelope.bundle)
+    .bind::<SqlTimestamp, _>(due_at)
+    .bind::<SqlTimestamp, _>(now)
+    .get_result(conn)
+}
+
+/// Adds what a collecting message tells.
+pub fn add(conn: &mut Conn, item: &Item) -> QueryResult<()> {
+    diesel::insert_into(outbox_items::table).values(item).execute(conn).map(|_| ())
+}
+
+/// What a message tells, in the order in which it happened, at most `limit`.
+pub fn items(conn: &mut Conn, message_id: &str, limit: i64) -> QueryResult<Vec<Item>> {
+    outbox_items::table
+        .filter(outbox_items::message_id.eq(message_id))
+        .order((outbox_items::at.asc(), outbox_items::notice_id.asc()))
+        .limit(limit)
+        .select(Item::as_select())
+        .load(conn)
+}
+
+/// When a message in this envelope was last taken on its way.
+pub fn last_begun(conn: &mut Conn, envelope: &Envelope) -> QueryResult<Option<Timestamp>> {
+    outbox::table
+        .filter(outbox::person_id.eq(&envelope.person_id))
+        .filter(outbox::channel.eq(&envelope.channel))
+        .filter(outbox::bundle.eq(&envelope.bundle))
+        .filter(outbox::begun_at.is_not_null())
+        .order(outbox::begun_at.desc())
+        .select(outbox::begun_at)
+        .first::<Option<Timestamp>>(conn)
+        .optional()
+        .map(Option::flatten)
+}
+
+/// The earliest message that told a person of an action and was sent, apart from `but`.
+pub fn first_about(
+    conn: &mut Conn,
+    person_id: &str,
+    action_id: &str,
+    but: &str,
+) -> QueryResult<Option<Message>> {
+    outbox::table
+        .inner_join(outbox_items::table)
+        .filter(outbox_items::action_id.eq(action_id))
+        .filter(outbox::person_id.eq(person_id).and(outbox::id.ne(but)))
+        .filter(outbox::status.eq(State::Sent))
+        .order((outbox::begun_at.asc(), outbox::id.asc()))
+        .select(Message::as_select())
+        .first(conn)
+        .optional()
+}
+
+/// When a person was last told that an action waits, or whether such a message is still to go: then `Some(None)`.
+pub fn told_of_request(
+    conn: &mut Conn,
+    person_id: &str,
+    action_id: &str,
+) -> QueryResult<Option<Option<Timestamp>>> {
+    outbox::table
+        .inner_join(outbox_items::table)
+        .filter(outbox_items::action_id.eq(action_id))
+        .filter(outbox_items::topic.eq(Topic::Requested))
+        .filter(outbox::person_id.eq(person_id))
+        .order(outbox::created_at.desc())
+        .select(outbox::ended_at)
+        .first(conn)
+        .optional()
+}
+
+/// Takes the message that is due first, under `lease` until `until`; none when none is due or free.
+pub fn claim(conn: &mut Conn, lease: &str, now: Timestamp, until: Timestamp) -> QueryResult<Option<Message>> {
+    let suffix = skip_locked(conn);
+    sql_query(format!(
+        "UPDATE outbox SET lease = $1, leased_until = $2, attempts = attempts + 1, \
+         begun_at = CASE WHEN begun_at IS NULL THEN $3 ELSE begun_at END \
+         WHERE id = (SELECT id FROM outbox WHERE status = 'waiting' AND due_at <= $3 \
+         AND (leased_until IS NULL OR leased_until <= $3) ORDER BY due_at, id LIMIT 1{suffix}) RETURNING *"
+    ))
+    .bind::<Text, _>(lease)
+    .bind::<SqlTimestamp, _>(until)
+    .bind::<SqlTimestamp, _>(now)
+    .get_result(conn)
+    .optional()
+}
+
+/// Ends a held message; 0 when the lease was taken over.
+pub fn end(
+    conn: &mut Conn,
+    lease: &str,
+    state: State,
+    error: Option<&str>,
+    at: Timestamp,
+) -> QueryResult<usize> {
+    let changes = (
+        outbox::status.eq(state),
+        outbox::last_error.eq(error),
+        outbox::ended_at.eq(at),
+        outbox::lease.eq(None::<String>),
+        outbox::leased_until.eq(None::<Timestamp>),
+    );
+    diesel::update(outbox::table.filter(outbox::lease.eq(lease))).set(changes).execute(conn)
+}
+
+/// Puts a held message back, to be tried again at `due_at`; 0 when the lease was taken over.
+pub fn put_back(conn: &mut Conn, lease: &str, error: Option<&str>, due_at: Timestamp) -> QueryResult<usize> {
+    let changes = (
+        outbox::due_at.eq(due_at),
+        outbox::last_error.eq(error),
+        outbox::lease.eq(None::<String>),
+        outbox::leased_until.eq(None::<Timestamp>),
+    );
+    diesel::update(outbox::table.filter(outbox::lease.eq(lease))).set(changes).execute(conn)
+}
+
+/// Brings a dead message back, to be tried at once, and for as long as a new one; 0 when it was not dead.
+pub fn revive(conn: &mut Conn, id: &str, now: Timestamp) -> QueryResult<usize> {
+    let changes = (
+        outbox::status.eq(State::Waiting),
+        outbox::due_at.eq(now),
+        outbox::begun_at.eq(now),
+        outbox::ended_at.eq(None::<Timestamp>),
+    );
+    diesel::update(outbox::table.find(id).filter(outbox::status.eq(State::Dead)))
+        .set(changes)
+        .execute(conn)
+}
+
+/// Whether a message is due.
+pub fn any_due(conn: &mut Conn, now: Timestamp) -> QueryResult<bool> {
+    let free = outbox::leased_until.is_null().or(outbox::leased_until.le(now));
+    let due = outbox::table.filter(outbox::status.eq(State::Waiting).and(outbox::due_at.le(now)).and(free));
+    diesel::select(diesel::dsl::exists(due)).get_result(conn)
+}
+
+/// Forgets messages that were sent or dropped before a time, at most `limit`.
+pub fn forget(conn: &mut Conn, before: Timestamp, limit: i64) -> QueryResult<usize> {
+    sql_query(
+        "DELETE FROM outbox WHERE id IN \
+         (SELECT id FROM outbox WHERE status IN ('sent', 'dropped') AND ended_at < $1 LIMIT $2)",
+    )
+    .bind::<SqlTimestamp, _>(before)
+    .bind::<BigInt, _>(limit)
+    .execute(conn)
+}
+
+/// The message of that id.
+pub fn find(conn: &mut Conn, id: &str) -> QueryResult<Option<Message>> {
+    outbox::table.find(id).select(Message::as_select()).first(conn).optional()
+}

@@ -1,0 +1,53 @@
+//! How delivering goes, for operators and the owner's page.
+
+use diesel::prelude::*;
+
+use super::{Message, State};
+use crate::{
+    db::{Conn, QueryResult, Timestamp},
+    store::{
+        people::{self, Person},
+        schema::{outbox, people as accounts},
+    },
+};
+
+/// How delivering goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Health {
+    /// Messages that are to be delivered, those included that are to be tried again.
+    pub waiting: i64,
+    /// Of those, the ones whose last try failed.
+    pub failing: i64,
+    pub dead: i64,
+    /// Since when the oldest message that is due has been due.
+    pub oldest_due: Option<Timestamp>,
+    /// Sent since a time.
+    pub sent: i64,
+}
+
+/// How delivering goes at `now`, and what was sent after `since`.
+pub fn health(conn: &mut Conn, now: Timestamp, since: Timestamp) -> QueryResult<Health> {
+    let waiting = outbox::table.filter(outbox::status.eq(State::Waiting));
+    let sent = outbox::table.filter(outbox::status.eq(State::Sent));
+    Ok(Health {
+        waiting: waiting.count().get_result(conn)?,
+        failing: waiting.filter(outbox::last_error.is_not_null()).count().get_result(conn)?,
+        dead: outbox::table.filter(outbox::status.eq(State::Dead)).count().get_result(conn)?,
+        oldest_due: waiting
+            .filter(outbox::due_at.le(now))
+            .select(diesel::dsl::min(outbox::due_at))
+            .get_result(conn)?,
+        sent: sent.filter(outbox::ended_at.gt(since)).count().get_result(conn)?,
+    })
+}
+
+/// The latest messages in a state, with whom they are for, the newest first.
+pub fn recent(conn: &mut Conn, state: State, limit: i64) -> QueryResult<Vec<(Message, Person)>> {
+    outbox::table
+        .inner_join(accounts::table.on(accounts::id.eq(outbox::person_id)))
+        .filter(outbox::status.eq(state))
+        .order((outbox::due_at.desc(), outbox::id.desc()))
+        .limit(limit)
+        .select((Message::as_select(), people::Person::as_select()))
+        .load(conn)
+}
