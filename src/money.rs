@@ -17,6 +17,12 @@ pub fn text(minor: i64, currency: &str) -> String {
     }
 }
 
+/// The amount alone, as [`parse`] reads it: "17758.28".
+pub fn decimal(minor: i64, currency: &str) -> String {
+    let amount = text(minor, currency);
+    amount.trim_start_matches(currency).trim().replace(',', "")
+}
+
 /// How many digits the currency has after the point; `None` when ISO 4217 does not know it.
 pub fn exponent(currency: &str) -> Option<u32> {
     Currency::from_code(currency).and_then(iso_currency::Currency::exponent).map(u32::from)

@@ -13,15 +13,16 @@ use crate::{
     api::{self, actions, decisions, openapi},
     audit::What,
     auth::guard::{
-        Access::{AgentKey, Anybody, Monitoring, SignedIn, Token},
+        Access::{Address, AgentKey, Anybody, Monitoring, SignedIn, Token},
         Permission::{Audit, Decide, Own, See},
         Route,
     },
     mcp,
+    notify::LEAVE_PATH,
     shop::pages::{order, orders, products},
     web::{
-        self as pages, account, action, action::decide, agents, assets, audit, history, login, people, queue,
-        refuse,
+        self as pages, account, action, action::decide, agents, assets, audit, deliveries, history, login,
+        people, queue, refuse, unsubscribe,
     },
 };
 
@@ -64,6 +65,12 @@ pub fn routes() -> Vec<Route> {
         Route::new(POST, "/resume", SignedIn(Own), refuse, agents::resume).deciding(What::Resume),
         Route::new(GET, "/people", SignedIn(Own), refuse, people::page),
         Route::new(GET, "/account", SignedIn(See), refuse, account::page),
+        Route::new(POST, "/account/mail", SignedIn(See), refuse, account::wish),
+        Route::new(GET, "/deliveries", SignedIn(Own), refuse, deliveries::page),
+        Route::new(POST, "/deliveries/{id}/retry", SignedIn(Own), refuse, deliveries::retry)
+            .deciding(What::Redelivery),
+        Route::new(GET, LEAVE_PATH, Address, refuse, unsubscribe::page),
+        Route::new(POST, LEAVE_PATH, Address, refuse, unsubscribe::leave),
         // Operators
         Route::new(GET, "/healthz", Anybody, health::refuse, health::alive),
         Route::new(GET, "/readyz", Anybody, health::refuse, health::ready),

@@ -60,6 +60,9 @@ impl Role {
 pub enum Access {
     /// Anybody. A form must come from our own page all the same.
     Anybody,
+    /// Whoever has an address that this server made; the handler looks at it. It needs no form of ours: a mail program
+    /// posts to it by itself.
+    Address,
     /// A person signed in to the dashboard.
     SignedIn(Permission),
     /// A person's API token.
@@ -195,7 +198,7 @@ async fn judge(access: Access, request: &mut ServiceRequest) -> Result<(), Error
     }
     let auth = Rc::new(request.app_data::<web::Data<Auth>>().expect("the app has its Auth").clone());
     match access {
-        Access::AgentKey | Access::Monitoring => Ok(()),
+        Access::AgentKey | Access::Monitoring | Access::Address => Ok(()),
         Access::Anybody => {
             if request.method() == Method::POST {
                 let visit = request.cookie(VISIT_COOKIE).map(|cookie| cookie.value().to_owned());

@@ -19,6 +19,7 @@ pub enum Place {
     Audit,
     Agents,
     People,
+    Deliveries,
     Account,
 }
 
@@ -48,7 +49,7 @@ impl Entry {
     }
 }
 
-const RAIL: [Entry; 8] = [
+const RAIL: [Entry; 9] = [
     Entry::new(Place::Waiting, "/", "Waiting", "inbox", Permission::See),
     Entry::new(Place::History, "/actions", "History", "clock", Permission::See),
     Entry::new(Place::Orders, "/orders", "Orders", "receipt", Permission::See),
@@ -56,6 +57,7 @@ const RAIL: [Entry; 8] = [
     Entry::new(Place::Audit, "/audit", "Audit", "lines", Permission::Audit),
     Entry::new(Place::Agents, "/agents", "Agents", "agent", Permission::Own),
     Entry::new(Place::People, "/people", "People", "people", Permission::Own),
+    Entry::new(Place::Deliveries, "/deliveries", "Mail", "mail", Permission::Own),
     Entry::new(Place::Account, "/account", "Account", "person", Permission::See),
 ];
 
@@ -169,6 +171,6 @@ mod tests {
         assert_eq!(labels(Role::Viewer), "Waiting History Orders Stock Account");
         assert_eq!(labels(Role::Approver), labels(Role::Viewer));
         assert_eq!(labels(Role::Auditor), "Waiting History Orders Stock Audit Account");
-        assert_eq!(labels(Role::Owner), "Waiting History Orders Stock Audit Agents People Account");
+        assert_eq!(labels(Role::Owner), "Waiting History Orders Stock Audit Agents People Mail Account");
     }
 }

@@ -173,7 +173,7 @@ fn may(access: Access, caller: Caller) -> bool {
         Permission::Own => role == Role::Owner,
     };
     match (access, caller) {
-        (Access::Anybody, _)
+        (Access::Anybody | Access::Address, _)
         | (Access::AgentKey, Caller::Agent)
         | (Access::Monitoring, Caller::Monitoring) => true,
         (Access::SignedIn(permission), Caller::Person(role))
@@ -270,7 +270,7 @@ impl Street {
                 .header(header::ACCEPT, "application/json, text/event-stream")
                 .header("mcp-protocol-version", "2025-06-18")
                 .json(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})),
-            Access::Token(_) | Access::Monitoring => request.json(&json!({})),
+            Access::Token(_) | Access::Monitoring | Access::Address => request.json(&json!({})),
         };
         let response = request.send().await.unwrap();
         if route.path == "/logout"
