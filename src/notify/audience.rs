@@ -1,7 +1,5 @@
 //! Whom a notice concerns, and when each of them is told.
 
-use chrono::TimeDelta;
-
 use super::{
     Bundle,
     timing::{WallClock, half_time},
@@ -176,6 +174,3 @@ impl Audience {
         WallClock::of(self.settings.iter().find(|settings| settings.person_id == person.id))
     }
 }
-
-/// How long messages and notices that nobody needs any more are kept.
-pub(super) const KEPT: TimeDelta = TimeDelta::days(30);

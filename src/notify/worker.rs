@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use chrono::TimeDelta;
 use futures_util::future::join_all;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::{Notifier, audience::KEPT};
+use super::Notifier;
 use crate::{
     error::Result,
     store::{notices, outbox},
@@ -19,6 +20,8 @@ const AT_ONCE: usize = 4;
 /// How often what is no longer needed is forgotten, and how much of it at a time.
 const TIDY_EVERY: Duration = Duration::from_secs(60);
 const TIDY: i64 = 1000;
+/// How long messages are kept that were delivered, or not needed.
+const KEPT: TimeDelta = TimeDelta::days(30);
 /// How long a notice waits for a channel, in days: whoever sets one up later is not told of last week.
 const STALE_DAYS: i64 = 1;
 
@@ -48,7 +51,8 @@ impl Notifier {
         }
     }
 
-    async fn plan_all(&self, stop: &CancellationToken) -> Result<()> {
+    /// Makes messages of all that is to be told by now.
+    pub async fn plan_all(&self, stop: &CancellationToken) -> Result<()> {
         let clock = self.gate.clock.clone();
         let due = self.gate.db.read(move |conn| {
             let now = clock.now(conn)?;
@@ -69,7 +73,8 @@ impl Notifier {
         }
     }
 
-    async fn deliver_all(&self, stop: &CancellationToken) -> Result<()> {
+    /// Delivers all that is due by now, one after the other.
+    pub async fn deliver_all(&self, stop: &CancellationToken) -> Result<()> {
         let clock = self.gate.clock.clone();
         let due = self.gate.db.read(move |conn| {
             let now = clock.now(conn)?;
@@ -91,15 +96,28 @@ impl Notifier {
         }
     }
 
-    /// See [`Notifier::tidy_for_ever`].
-    pub(super) async fn tidy(&self) -> Result<()> {
+    /// See [`Notifier::tidy_for_ever`]. Writes nothing where there is nothing to forget.
+    async fn tidy(&self) -> Result<()> {
         let (clock, on) = (self.gate.clock.clone(), self.is_on());
-        let tidied = self.gate.db.write(move |conn| {
+        let old = self.gate.db.read(move |conn| {
             let now = clock.now(conn)?;
-            if !on {
-                notices::forget(conn, now - chrono::TimeDelta::days(STALE_DAYS))?;
+            let stale = now - TimeDelta::days(STALE_DAYS);
+            let notices = !on && notices::any_due(conn, stale)?;
+            let messages = outbox::any_before(conn, now - KEPT)?;
+            Ok((notices.then_some(stale), messages.then_some(now - KEPT)))
+        });
+        let (notices, messages) = old.await?;
+        if notices.is_none() && messages.is_none() {
+            return Ok(());
+        }
+        let tidied = self.gate.db.write(move |conn| {
+            if let Some(before) = notices {
+                notices::forget(conn, before, TIDY)?;
             }
-            outbox::forget(conn, now - KEPT, TIDY).map(|_| ())
+            if let Some(before) = messages {
+                outbox::forget(conn, before, TIDY)?;
+            }
+            Ok(())
         });
         tidied.await
     }

@@ -103,7 +103,12 @@ pub fn take_due(conn: &mut Conn, now: Timestamp, limit: i64) -> QueryResult<Vec<
     Ok(taken)
 }
 
-/// Forgets what was due before a time.
-pub fn forget(conn: &mut Conn, before: Timestamp) -> QueryResult<usize> {
-    diesel::delete(notices::table.filter(notices::due_at.lt(before))).execute(conn)
+/// Forgets what was due by a time, at most `limit`.
+pub fn forget(conn: &mut Conn, by: Timestamp, limit: i64) -> QueryResult<usize> {
+    sql_query(
+        "DELETE FROM notices WHERE id IN (SELECT id FROM notices WHERE due_at <= $1 ORDER BY due_at LIMIT $2)",
+    )
+    .bind::<SqlTimestamp, _>(by)
+    .bind::<BigInt, _>(limit)
+    .execute(conn)
 }

@@ -231,6 +231,14 @@ pub fn any_due(conn: &mut Conn, now: Timestamp) -> QueryResult<bool> {
     diesel::select(diesel::dsl::exists(due)).get_result(conn)
 }
 
+/// Whether there are messages that were sent or dropped before a time.
+pub fn any_before(conn: &mut Conn, before: Timestamp) -> QueryResult<bool> {
+    let old = outbox::table
+        .filter(outbox::status.eq_any([State::Sent, State::Dropped]))
+        .filter(outbox::ended_at.lt(before));
+    diesel::select(diesel::dsl::exists(old)).get_result(conn)
+}
+
 /// Forgets messages that were sent or dropped before a time, at most `limit`.
 pub fn forget(conn: &mut Conn, before: Timestamp, limit: i64) -> QueryResult<usize> {
     sql_query(

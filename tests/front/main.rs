@@ -45,6 +45,7 @@ mod mcp_http;
 mod mcp_stdio;
 mod migrations;
 mod model;
+mod notify;
 mod outage;
 mod packaging;
 mod pages;

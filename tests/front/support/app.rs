@@ -81,8 +81,8 @@ impl TestApp {
         let scopes = inner.gate.registry.scopes();
         let reading: Vec<_> = scopes.iter().copied().filter(|scope| scope.ends_with(":read")).collect();
         let endpoint = format!("{url}/mcp");
-        let agent = add_agent(&inner, &http, &endpoint, "assistant", &scopes).await;
-        let reader = add_agent(&inner, &http, &endpoint, "reader", &reading).await;
+        let agent = add_agent(&inner, &http, &endpoint, "assistant", &scopes, None).await;
+        let reader = add_agent(&inner, &http, &endpoint, "reader", &reading, None).await;
         Self {
             inner,
             url,
@@ -114,8 +114,14 @@ impl TestApp {
     /// The application in a process that does what it is told and nothing else: it serves nobody, and sweeps nothing by itself. Its
     /// clock is its own.
     pub fn unserved(&self) -> App {
+        self.unserved_with(|_| {})
+    }
+
+    /// The same with settings of its own.
+    pub fn unserved_with(&self, configure: impl FnOnce(&mut Config)) -> App {
         let mut config = Config::on(&self.database.url).unwrap();
         config.secret = Some(SECRET.into());
+        configure(&mut config);
         App::build(config).unwrap()
     }
 
@@ -163,11 +169,18 @@ impl TestApp {
 
     /// One more agent.
     pub async fn add_agent(&self, name: &str, scopes: &[&str]) -> Agent {
-        let agent = add_agent(&self.inner, &self.http, &self.agent.endpoint, name, scopes).await;
+        let agent = add_agent(&self.inner, &self.http, &self.agent.endpoint, name, scopes, None).await;
         Agent {
             elsewhere: self.elsewhere.clone(),
             ..agent
         }
+    }
+
+    /// One more agent with every scope, which belongs to a person.
+    pub async fn agent_of(&self, owner: &Person, name: &str) -> Agent {
+        let scopes = self.inner.gate.registry.scopes();
+        let owner = Some(owner.email.as_str());
+        add_agent(&self.inner, &self.http, &self.agent.endpoint, name, &scopes, owner).await
     }
 }
 
@@ -181,9 +194,16 @@ impl Fixture for TestApp {
     }
 }
 
-async fn add_agent(app: &App, http: &reqwest::Client, endpoint: &str, name: &str, scopes: &[&str]) -> Agent {
+async fn add_agent(
+    app: &App,
+    http: &reqwest::Client,
+    endpoint: &str,
+    name: &str,
+    scopes: &[&str],
+    owner: Option<&str>,
+) -> Agent {
     let scopes: Vec<String> = scopes.iter().map(std::string::ToString::to_string).collect();
-    let added = app.auth.add_agent(name, &scopes, None, &app.gate.registry.scopes()).await.unwrap();
+    let added = app.auth.add_agent(name, &scopes, owner, &app.gate.registry.scopes()).await.unwrap();
     Agent {
         name: name.into(),
         key: added.key,
@@ -210,6 +230,11 @@ impl Server {
     /// At the end of a cable, whether or not it is plugged in.
     pub fn through(cable: &Cable, database: &Database) -> Self {
         Self::start(database, |config| config.database_url = cable.url.parse().unwrap(), App::build)
+    }
+
+    /// On a database that holds something already.
+    pub fn on(database: &Database, configure: impl FnOnce(&mut Config)) -> Self {
+        Self::start(database, configure, App::build)
     }
 
     fn start(database: &Database, configure: impl FnOnce(&mut Config), build: impl Build) -> Self {

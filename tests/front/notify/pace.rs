@@ -1,0 +1,131 @@
+//! When people are told: a flood in one mail, digests, quiet hours, and never too late.
+
+use chrono::{TimeDelta, Timelike};
+use countersign::store::people::Role;
+use countersign::store::preferences::Timing;
+
+use super::{told, with_post, work};
+use crate::support::{Backend, Post, TestApp, backends, shop};
+
+backends!(a_flood_is_one_mail_and_each_request_of_it_is_in_there);
+async fn a_flood_is_one_mail_and_each_request_of_it_is_in_there(backend: &Backend) {
+    let post = Post::open();
+    let app = with_post(*backend, &post).await;
+    app.person(Role::Approver).await;
+    app.order("#1001", 500_000).await;
+    app.ask("request_refund", shop::refund("1001", 1)).await;
+    post.mails_when(1).await;
+    let mut asked = Vec::new();
+    for cents in 2..=38 {
+        asked.push(app.ask("request_refund", shop::refund("1001", cents)).await);
+    }
+    work(&app.inner.notifier).await;
+    assert_eq!(post.mails().len(), 1, "within two minutes nothing more is sent");
+
+    app.time().shift(TimeDelta::minutes(2));
+    let mails = post.mails_when(2).await;
+    assert!(mails[1].subject.starts_with("37 requests"), "{}", mails[1].subject);
+    assert!(mails[1].subject.contains("assistant"), "{}", mails[1].subject);
+    for action in &asked {
+        let link = format!("/actions/{action}");
+        assert!(mails[1].html.contains(&link) && mails[1].text.contains(&link), "{action}");
+    }
+    work(&app.inner.notifier).await;
+    assert_eq!(post.mails().len(), 2);
+}
+
+backends!(a_digest_comes_at_the_mark_and_never_after_half_the_time);
+async fn a_digest_comes_at_the_mark_and_never_after_half_the_time(backend: &Backend) {
+    let post = Post::open();
+    let app = TestApp::with(*backend, |config| {
+        post.set_in(config);
+        config.action_ttl = "2h".parse().unwrap();
+    })
+    .await;
+    let approver = app.person(Role::Approver).await;
+    wish(&app, &[("timing.refund", Timing::Hourly.as_str())]).await;
+    app.order("#1001", 500_000).await;
+    let minute = app.inner.db.read({
+        let clock = app.inner.clock.clone();
+        move |conn| clock.now(conn)
+    });
+    // Twenty past, whatever the time is.
+    let past = TimeDelta::minutes(i64::from((80 - minute.await.unwrap().minute()) % 60));
+    app.time().shift(past);
+    for cents in 1..=3 {
+        app.ask("request_refund", shop::refund("1001", cents)).await;
+    }
+    app.time().shift(TimeDelta::minutes(35));
+    work(&app.inner.notifier).await;
+    assert_eq!(told(&post.mails()), Vec::<String>::new(), "before the hour nothing is sent");
+    app.time().shift(TimeDelta::minutes(6));
+    let mails = post.mails_when(1).await;
+    assert!(mails[0].subject.starts_with("3 requests"), "{}", mails[0].subject);
+    assert_eq!(mails[0].to, [approver.email.as_str()]);
+
+    // A request with little time does not wait for the hour.
+    let hasty = app.another_server_with(|config| config.action_ttl = "10m".parse().unwrap());
+    let asked = app.agent.at(&hasty.url).call("request_refund", shop::refund("1001", 9)).await.ok();
+    app.time().shift(TimeDelta::minutes(-41) - past);
+    app.time().shift(TimeDelta::minutes(4));
+    work(&app.inner.notifier).await;
+    assert_eq!(post.mails().len(), 1);
+    app.time().shift(TimeDelta::minutes(2));
+    let mails = post.mails_when(2).await;
+    assert!(mails[1].html.contains(shop::id(&asked)), "{}", mails[1].text);
+    hasty.stop().await;
+}
+
+backends!(quiet_hours_hold_mail_back_until_half_the_time);
+async fn quiet_hours_hold_mail_back_until_half_the_time(backend: &Backend) {
+    let post = Post::open();
+    let app = with_post(*backend, &post).await;
+    app.person(Role::Approver).await;
+    let now = app.inner.db.read({
+        let clock = app.inner.clock.clone();
+        move |conn| clock.now(conn)
+    });
+    let now = now.await.unwrap();
+    let hour = |hours: i64| (now + TimeDelta::hours(hours)).format("%H:%M").to_string();
+    wish(&app, &[("quiet_from", &hour(-1)), ("quiet_until", &hour(5))]).await;
+    app.order("#1001", 500_000).await;
+    app.ask("request_refund", shop::refund("1001", 1)).await;
+    app.time().shift(TimeDelta::minutes(14));
+    work(&app.inner.notifier).await;
+    assert_eq!(post.mails().len(), 0);
+    app.time().shift(TimeDelta::minutes(2));
+    post.mails_when(1).await;
+    work(&app.inner.notifier).await;
+    assert_eq!(post.mails().len(), 1, "who has just been told is not reminded");
+}
+
+backends!(amounts_decide_who_hears_of_what);
+async fn amounts_decide_who_hears_of_what(backend: &Backend) {
+    let post = Post::open();
+    let app = with_post(*backend, &post).await;
+    app.person(Role::Approver).await;
+    let large = [("from.refund.0", "100.00"), ("unit.refund.0", "inr"), ("timing.refund.0", "at_once")];
+    wish(&app, &[&[("timing.refund", "never")], &large[..]].concat()).await;
+    app.order("#1001", 500_000).await;
+    app.product("SKU-1", 5).await;
+    app.ask("request_refund", shop::refund("1001", 9_999)).await;
+    work(&app.inner.notifier).await;
+    assert_eq!(told(&post.mails()), Vec::<String>::new());
+    app.ask("request_refund", shop::refund("1001", 10_000)).await;
+    assert_eq!(
+        told(&post.mails_when(1).await),
+        ["approver@example.com: Refund INR 100.00 on order #1001"]
+    );
+    app.time().shift(TimeDelta::minutes(3));
+    app.ask("request_stock_adjustment", shop::adjustment("SKU-1", 1)).await;
+    assert_eq!(post.mails_when(2).await[1].subject, "Change the stock of SKU-1 by +1");
+}
+
+/// Has the approver send the form with these fields, everything else being as it is at first.
+async fn wish(app: &TestApp, fields: &[(&str, &str)]) {
+    let session = app.session(app.person(Role::Approver).await).await;
+    let mut all = vec![("time_zone", "UTC"), ("list.requests", "on"), ("list.outcomes", "on")];
+    all.extend_from_slice(fields);
+    let kept = session.submit("/account/mail", &all).await;
+    assert_eq!(kept.location.as_deref(), Some("/account?kept=1#mail"), "{}", kept.html);
+}

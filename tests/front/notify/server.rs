@@ -1,0 +1,142 @@
+//! The conversation with the mail server: encrypted, refused, put off, broken off, and held up.
+
+use chrono::TimeDelta;
+use countersign::store::people::Role;
+use reqwest::StatusCode;
+
+use super::{with_post, work};
+use crate::support::post::{Line, PASSWORD};
+use crate::support::{Backend, Fault, Post, TestApp, backends, shop};
+
+backends!(mail_goes_over_an_encrypted_line);
+async fn mail_goes_over_an_encrypted_line(backend: &Backend) {
+    for line in [Line::StartTls, Line::Tls] {
+        let post = Post::on(line);
+        let app = with_post(*backend, &post).await;
+        app.person(Role::Approver).await;
+        app.order("#1001", 50_000).await;
+        app.ask("request_refund", shop::refund("1001", 100)).await;
+        assert_eq!(post.mails_when(1).await[0].to, ["approver@example.com"], "{line:?}");
+    }
+}
+
+backends!(a_server_that_nobody_vouches_for_gets_no_mail);
+async fn a_server_that_nobody_vouches_for_gets_no_mail(backend: &Backend) {
+    for line in [Line::StartTls, Line::Tls] {
+        let post = Post::on(line);
+        let app = TestApp::with(*backend, |config| config.smtp_url = Some(post.url.parse().unwrap())).await;
+        app.person(Role::Approver).await;
+        app.order("#1001", 50_000).await;
+        app.ask("request_refund", shop::refund("1001", 100)).await;
+        work(&app.inner.notifier).await;
+        let page = app.session(app.person(Role::Owner).await).await.get("/deliveries").await;
+        assert!(
+            page.html.contains("Will be tried again") && page.html.contains("certificate"),
+            "{}",
+            page.html
+        );
+        assert!(!page.html.contains(PASSWORD));
+        assert_eq!(post.mails().len(), 0);
+    }
+}
+
+backends!(a_server_that_is_busy_is_asked_again_later);
+async fn a_server_that_is_busy_is_asked_again_later(backend: &Backend) {
+    let post = Post::open();
+    let app = asked_once(*backend, &post, Fault::Busy(2)).await;
+    // Half a minute, then a whole one, and a quarter more at most.
+    for wait in [38, 76] {
+        work(&app.inner.notifier).await;
+        assert_eq!(post.mails().len(), 0);
+        app.time().shift(TimeDelta::seconds(wait));
+    }
+    assert_eq!(post.mails_when(1).await.len(), 1);
+}
+
+backends!(what_the_server_took_and_did_not_confirm_comes_again_under_the_same_id);
+async fn what_the_server_took_and_did_not_confirm_comes_again_under_the_same_id(backend: &Backend) {
+    let post = Post::open();
+    let app = asked_once(*backend, &post, Fault::HangUp(2)).await;
+    for taken in 1..=2 {
+        post.mails_when(taken).await;
+        work(&app.inner.notifier).await;
+        app.time().shift(TimeDelta::seconds(80));
+    }
+    let mails = post.mails_when(3).await;
+    assert!(mails.iter().all(|mail| mail.message_id == mails[0].message_id));
+    app.time().shift(TimeDelta::minutes(5));
+    work(&app.inner.notifier).await;
+    assert_eq!(post.mails().len(), 3);
+}
+
+backends!(a_mailbox_that_does_not_exist_is_given_up_shown_and_tried_again_when_asked);
+async fn a_mailbox_that_does_not_exist_is_given_up_shown_and_tried_again_when_asked(backend: &Backend) {
+    let post = Post::open();
+    let app = asked_once(*backend, &post, Fault::UnknownRecipient).await;
+    work(&app.inner.notifier).await;
+    let owner = app.person(Role::Owner).await;
+    let session = app.session(owner).await;
+    let page = session.get("/deliveries").await.html;
+    for said in ["approver@example.com", "Given up", "Mailbox unavailable"] {
+        assert!(page.contains(said), "{said}: {page}");
+    }
+    // The owner is told of it, once the server takes mail again.
+    post.does(None);
+    work(&app.inner.notifier).await;
+    let told = post.mails_when(1).await;
+    let told: Vec<_> = told.iter().filter(|mail| mail.text.contains("Mailbox unavailable")).collect();
+    assert_eq!(told[0].to, ["owner@example.com"]);
+
+    let (_, retry) = page.split_once("action=\"/deliveries/").expect("a form to try again");
+    let path = format!("/deliveries/{}", retry.split('"').next().unwrap());
+    assert_eq!(session.submit(&path, &[]).await.status, StatusCode::SEE_OTHER);
+    work(&app.inner.notifier).await;
+    assert!(post.mails().iter().any(|mail| mail.to == ["approver@example.com"]));
+    assert_eq!(session.submit(&path, &[]).await.status, StatusCode::NOT_FOUND);
+    let log = app.rival().count("audit_events", "event = 'redelivery'");
+    assert_eq!(log, 2, "both tries are in the log");
+}
+
+backends!(a_server_that_never_takes_it_is_given_up_after_days);
+async fn a_server_that_never_takes_it_is_given_up_after_days(backend: &Backend) {
+    let post = Post::open();
+    let app = TestApp::with(*backend, |config| {
+        post.set_in(config);
+        config.action_ttl = "30d".parse().unwrap();
+    })
+    .await;
+    app.person(Role::Approver).await;
+    app.order("#1001", 50_000).await;
+    post.does(Fault::Busy(usize::MAX));
+    app.ask("request_refund", shop::refund("1001", 100)).await;
+    let mut tries = 0;
+    while app.rival().count("outbox", "status = 'dead'") == 0 {
+        work(&app.inner.notifier).await;
+        app.time().shift(TimeDelta::hours(8));
+        tries += 1;
+        assert!(tries < 30);
+    }
+    assert!(tries >= 9, "for three days: {tries} times eight hours");
+}
+
+backends!(a_server_that_hangs_holds_up_nobody_else);
+async fn a_server_that_hangs_holds_up_nobody_else(backend: &Backend) {
+    let post = Post::open();
+    let app = asked_once(*backend, &post, Fault::Hang).await;
+    post.mails_when(1).await;
+    app.session(app.person(Role::Viewer).await).await;
+    post.mails_when(2).await;
+    post.let_go();
+    work(&app.inner.notifier).await;
+    assert_eq!(post.mails().len(), 2);
+}
+
+/// An approver, and a request that is told of while the post office does that.
+async fn asked_once(backend: Backend, post: &Post, fault: Fault) -> TestApp {
+    let app = with_post(backend, post).await;
+    app.person(Role::Approver).await;
+    app.order("#1001", 50_000).await;
+    post.does(fault);
+    app.ask("request_refund", shop::refund("1001", 100)).await;
+    app
+}

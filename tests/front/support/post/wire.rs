@@ -1,0 +1,117 @@
+//! The wire to the post office: it can break at a reply, and be encrypted from the first byte.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rustls::ServerConfig;
+use rustls::pki_types::PrivateKeyDer;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, copy, split};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+
+use super::{Counter, Fault};
+
+/// From a port of its own to the server behind.
+pub struct Wire {
+    pub port: u16,
+}
+
+impl Wire {
+    pub(super) fn to(behind: SocketAddr, tls: Option<TlsAcceptor>, counter: Arc<Counter>) -> Self {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        listener.set_nonblocking(true).unwrap();
+        // A thread of its own, so that it outlasts the runtime of whoever opened it.
+        thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                let listener = TcpListener::from_std(listener).unwrap();
+                loop {
+                    let (client, _) = listener.accept().await.unwrap();
+                    tokio::spawn(carry(client, behind, tls.clone(), Arc::clone(&counter)));
+                }
+            });
+        });
+        Self { port }
+    }
+}
+
+async fn carry(client: TcpStream, behind: SocketAddr, tls: Option<TlsAcceptor>, counter: Arc<Counter>) {
+    let Ok(server) = TcpStream::connect(behind).await else { return };
+    match tls {
+        None => pump(client, server, &counter).await,
+        Some(tls) => {
+            if let Ok(client) = tls.accept(client).await {
+                pump(client, server, &counter).await;
+            }
+        }
+    }
+}
+
+/// Until either side hangs up, or the wire breaks.
+async fn pump(client: impl AsyncRead + AsyncWrite, server: TcpStream, counter: &Counter) {
+    let ((mut from_client, mut to_client), (mut from_server, mut to_server)) = (split(client), split(server));
+    let replies = async {
+        let (mut reply, mut taken) = ([0; 4096], counter.taken().len());
+        while let Ok(length @ 1..) = from_server.read(&mut reply).await {
+            let now_taken = counter.taken().len();
+            let fault = *counter.fault();
+            if let Some(Fault::HangUp(left)) = fault
+                && now_taken > taken
+                && counter.once_more(Fault::HangUp, left)
+            {
+                return;
+            }
+            taken = now_taken;
+            if to_client.write_all(&reply[..length]).await.is_err() {
+                return;
+            }
+        }
+    };
+    tokio::select! {
+        () = replies => {}
+        _ = copy(&mut from_client, &mut to_server) => {}
+    }
+}
+
+/// A certificate for `localhost`, and the authority that issued it.
+pub struct Papers {
+    pub authority: PathBuf,
+    pub certificate: PathBuf,
+    pub key: PathBuf,
+    chain: Vec<rustls::pki_types::CertificateDer<'static>>,
+    secret: Vec<u8>,
+}
+
+impl Papers {
+    pub(super) fn issue(folder: &Path) -> Self {
+        let mut of_authority = CertificateParams::new(Vec::new()).unwrap();
+        of_authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let authority = CertifiedIssuer::self_signed(of_authority, KeyPair::generate().unwrap()).unwrap();
+        let key = KeyPair::generate().unwrap();
+        let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
+        let certificate = CertificateParams::new(names).unwrap().signed_by(&key, &authority).unwrap();
+        let write = |name: &str, pem: String| {
+            let path = folder.join(name);
+            fs::write(&path, pem).unwrap();
+            path
+        };
+        Self {
+            authority: write("authority.pem", authority.pem()),
+            certificate: write("certificate.pem", certificate.pem()),
+            key: write("key.pem", key.serialize_pem()),
+            chain: vec![certificate.der().clone()],
+            secret: key.serialize_der(),
+        }
+    }
+
+    pub(super) fn acceptor(&self) -> TlsAcceptor {
+        let key = PrivateKeyDer::try_from(self.secret.clone()).unwrap();
+        let config = ServerConfig::builder().with_no_client_auth().with_single_cert(self.chain.clone(), key);
+        TlsAcceptor::from(Arc::new(config.unwrap()))
+    }
+}
