@@ -100,17 +100,15 @@ impl Audience {
 
     /// Who was to decide, and to whom the agent belongs.
     fn of_expiry(&self, conn: &mut Conn, action: &Action) -> QueryResult<Vec<Listener>> {
-        let mut concerned: Vec<_> =
-            self.interested(conn, action)?.into_iter().map(|(person, _)| person).collect();
-        if let Some(owner) = self.owner_of(conn, action)?
-            && !concerned.iter().any(|person| person.id == owner.id)
-        {
-            concerned.push(owner);
-        }
-        Ok(concerned
-            .into_iter()
-            .map(|person| self.in_waking_hours(person, Bundle::Expired))
-            .collect())
+        let interested = self.interested(conn, action)?;
+        let mut listeners: Vec<_> = interested
+            .iter()
+            .map(|(person, _)| self.in_waking_hours(person, Bundle::Expired))
+            .collect();
+        let owner = self.owner_of(conn, action)?;
+        let owner = owner.filter(|owner| !interested.iter().any(|(person, _)| person.id == owner.id));
+        listeners.extend(owner.map(|owner| self.in_waking_hours(owner, Bundle::Outcomes)));
+        Ok(listeners)
     }
 
     /// To whom the agent belongs, unless they decided themselves.
