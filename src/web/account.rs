@@ -12,6 +12,7 @@ use super::{
     refused::Refused,
     shell::{Place, Shell},
     site::Site,
+    way::see_other,
     when, words,
 };
 use crate::{

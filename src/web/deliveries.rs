@@ -9,6 +9,7 @@ use super::{
     refused::Refused,
     shell::{Place, Shell},
     site::Site,
+    way::see_other,
     when,
 };
 use crate::{
