@@ -16,7 +16,7 @@ pub use units::{Lifetime, LogStyle, PublicUrl, TrustedProxies, Windows, address,
 
 pub use crate::{
     gateway::Rate,
-    notify::email::{Sender, SmtpUrl},
+    notify::email::{Authority, Sender, SmtpUrl},
 };
 
 use crate::{
@@ -98,7 +98,7 @@ pub struct Config {
 
     /// A PEM file with one more authority that may vouch for the mail server
     #[arg(long, env = "COUNTERSIGN_SMTP_CA", value_name = "FILE")]
-    pub smtp_ca: Option<PathBuf>,
+    pub smtp_ca: Option<Authority>,
 
     /// Who mail is from [default: Countersign <countersign@ and the host of the public address>]
     #[arg(long, env = "COUNTERSIGN_MAIL_FROM", value_name = "ADDRESS")]
@@ -152,10 +152,10 @@ impl Config {
     /// What hands mail to the mail server; nothing where none is set.
     ///
     /// # Errors
-    /// `Setup` when `COUNTERSIGN_SMTP_CA` names no certificate.
+    /// `Internal` when TLS can't be set up.
     pub fn mailer(&self) -> Result<Option<Mailer>> {
         let Some(server) = &self.smtp_url else { return Ok(None) };
-        Mailer::new(server, self.smtp_ca.as_deref(), self.mail_from(), &self.public_url()).map(Some)
+        Mailer::new(server, self.smtp_ca.as_ref(), self.mail_from(), &self.public_url()).map(Some)
     }
 
     /// Who mail is from.

@@ -3,7 +3,7 @@
 mod render;
 mod server;
 
-use std::{future::Future, path::Path, pin::Pin, time::Duration};
+use std::{future::Future, pin::Pin, time::Duration};
 
 use lettre::{
     AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor,
@@ -16,7 +16,7 @@ use lettre::{
 use url::Url;
 
 use self::render::Rendered;
-pub use self::server::SmtpUrl;
+pub use self::server::{Authority, SmtpUrl};
 use super::{Channel, Failure, Letter};
 use crate::error::{Error, Result};
 
@@ -69,18 +69,18 @@ pub struct Mailer {
 }
 
 impl Mailer {
-    /// A mailer through `server`, which is trusted by the usual authorities and those of `authorities`, a PEM file.
+    /// A mailer through `server`, for which the usual authorities vouch, or `authority`.
     ///
     /// # Errors
-    /// `Setup` for a file that holds no certificate.
+    /// `Internal` when TLS can't be set up.
     pub fn new(
         server: &SmtpUrl,
-        authorities: Option<&Path>,
+        authority: Option<&Authority>,
         sender: Sender,
         public_url: &Url,
     ) -> Result<Self> {
         let pool = PoolConfig::new().max_size(4).idle_timeout(IDLE);
-        let transport = server.transport(authorities)?.timeout(Some(STEP)).pool_config(pool).build();
+        let transport = server.transport(authority)?.timeout(Some(STEP)).pool_config(pool).build();
         Ok(Self {
             transport,
             sender,

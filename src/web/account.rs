@@ -8,7 +8,6 @@ use askama_web::WebTemplate;
 
 use self::mail::MailForm;
 use super::{
-
     refused::Refused,
     shell::{Place, Shell},
     site::Site,

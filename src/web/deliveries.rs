@@ -5,7 +5,6 @@ use askama::Template;
 use askama_web::WebTemplate;
 
 use super::{
-
     refused::Refused,
     shell::{Place, Shell},
     site::Site,

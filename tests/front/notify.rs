@@ -8,6 +8,8 @@ mod pace;
 mod server;
 mod workers;
 
+use std::time::{Duration, Instant};
+
 use countersign::notify::Notifier;
 use tokio_util::sync::CancellationToken;
 
@@ -23,6 +25,17 @@ async fn work(notifier: &Notifier) {
     let stop = CancellationToken::new();
     notifier.plan_all(&stop).await.unwrap();
     notifier.deliver_all(&stop).await.unwrap();
+}
+
+/// Waits until so many mails were taken, and marked as sent, and answers them all.
+async fn mails(app: &TestApp, post: &Post, count: usize) -> Vec<Mail> {
+    let mails = post.mails_when(count).await;
+    let patience = Instant::now() + Duration::from_secs(10);
+    while app.rival().count("outbox", "lease IS NOT NULL") > 0 {
+        assert!(Instant::now() < patience, "a mail is never marked");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    mails
 }
 
 /// To whom, about what, sorted.

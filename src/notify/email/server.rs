@@ -1,6 +1,6 @@
 //! Where the mail server is, and how it is spoken to: `smtps://` is TLS from the first byte, `smtp://` is STARTTLS.
 
-use std::{fmt, fs, net::IpAddr, path::Path, str::FromStr};
+use std::{fmt, fs, net::IpAddr, str::FromStr};
 
 use lettre::{
     AsyncSmtpTransport, Tokio1Executor,
@@ -35,11 +35,11 @@ impl SmtpUrl {
     /// The transport to this server, without its time limits.
     ///
     /// # Errors
-    /// `Setup` for a file that holds no certificate.
-    pub(super) fn transport(&self, authorities: Option<&Path>) -> Result<AsyncSmtpTransportBuilder> {
+    /// `Internal` when TLS can't be set up.
+    pub(super) fn transport(&self, authority: Option<&Authority>) -> Result<AsyncSmtpTransportBuilder> {
         let tls = match self.security {
-            Security::Tls => Tls::Wrapper(self.parameters(authorities)?),
-            Security::StartTls => Tls::Required(self.parameters(authorities)?),
+            Security::Tls => Tls::Wrapper(self.parameters(authority)?),
+            Security::StartTls => Tls::Required(self.parameters(authority)?),
             Security::None => Tls::None,
         };
         let transport = AsyncSmtpTransport::<Tokio1Executor>::builder_dangerous(&self.host)
@@ -51,22 +51,38 @@ impl SmtpUrl {
         })
     }
 
-    fn parameters(&self, authorities: Option<&Path>) -> Result<TlsParameters> {
+    fn parameters(&self, authority: Option<&Authority>) -> Result<TlsParameters> {
         let mut parameters = TlsParameters::builder(self.host.clone());
-        if let Some(path) = authorities {
-            parameters = parameters.add_root_certificate(certificate(path)?);
+        if let Some(authority) = authority {
+            parameters = parameters.add_root_certificate(authority.0.clone());
         }
         parameters.build_rustls().map_err(|error| Error::Internal(Box::new(error)))
     }
 }
 
-fn certificate(path: &Path) -> Result<Certificate> {
-    let wrong =
-        |why: String| Error::Setup(format!("COUNTERSIGN_SMTP_CA names {}, which {why}.", path.display()));
-    let pem = fs::read(path).map_err(|error| wrong(format!("can't be read: {error}")))?;
-    let holds_one = pem.windows(BEGIN.len()).any(|part| part == BEGIN);
-    let certificate = Certificate::from_pem(&pem).ok().filter(|_| holds_one);
-    certificate.ok_or_else(|| wrong("holds no certificate in PEM form".to_owned()))
+/// The setting `COUNTERSIGN_SMTP_CA`: who may vouch for the mail server beside the usual authorities.
+#[derive(Clone)]
+pub struct Authority(Certificate);
+
+impl FromStr for Authority {
+    type Err = String;
+
+    /// Reads the PEM file of that name.
+    fn from_str(path: &str) -> std::result::Result<Self, String> {
+        let pem =
+            fs::read(path).map_err(|error| format!("must name a PEM file that can be read: {error}"))?;
+        let holds_one = pem.windows(BEGIN.len()).any(|part| part == BEGIN);
+        let certificate = Certificate::from_pem(&pem).ok().filter(|_| holds_one);
+        certificate
+            .map(Self)
+            .ok_or_else(|| "must name a file that holds a certificate in PEM form".to_owned())
+    }
+}
+
+impl fmt::Debug for Authority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Authority")
+    }
 }
 
 const BEGIN: &[u8] = b"-----BEGIN CERTIFICATE-----";

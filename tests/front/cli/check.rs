@@ -2,8 +2,9 @@
 
 use std::net::TcpListener;
 
+use crate::support::post::{Line, PASSWORD};
 use crate::support::program::Program;
-use crate::support::{Database, backends};
+use crate::support::{Database, Fault, Post, backends};
 
 backends!(a_good_set_up_passes_and_is_told_in_full);
 async fn a_good_set_up_passes_and_is_told_in_full(database: &Database) {
@@ -20,8 +21,34 @@ async fn a_good_set_up_passes_and_is_told_in_full(database: &Database) {
     assert!(line("Secret").contains("COUNTERSIGN_SECRET"));
     assert!(line("Schema").contains("up to date"));
     assert!(line("Can decide").contains("person add"));
-    assert!(line("E-mail").contains("not part of this version"));
+    assert!(line("E-mail").contains("off; set SMTP_URL"));
     assert!(!said.contains(crate::support::app::SECRET), "secrets stay secret");
+}
+
+#[test]
+fn a_test_mail_goes_through_the_mail_server_and_its_words_are_passed_on() {
+    let post = Post::on(Line::StartTls);
+    let authority = post.authority.as_ref().unwrap().to_str().unwrap();
+    let program = Program::bare().with("SMTP_URL", &post.url).with("COUNTERSIGN_SMTP_CA", authority);
+    let check = ["check", "--listen", "127.0.0.1:0", "--mail-to", "you@example.com"];
+    let said = program.run(&check).ok();
+    assert!(said.contains("with STARTTLS, from Countersign <countersign@localhost>"), "{said}");
+    assert!(said.contains("the server took one for you@example.com"), "{said}");
+    assert_eq!(post.mails()[0].to, ["you@example.com"]);
+
+    post.does(Fault::UnknownRecipient);
+    let said = program.run(&check);
+    assert_eq!(said.code, Some(1));
+    assert!(said.out.contains("PROBLEM: The mail server refused the test mail: "), "{}", said.out);
+    assert!(said.out.contains("Mailbox unavailable"), "{}", said.out);
+
+    let stranger = Program::bare().with("SMTP_URL", &post.url);
+    let said = stranger.run(&check);
+    assert!(said.out.contains("PROBLEM: The mail server can't be used: "), "{}", said.out);
+    assert!(!said.out.contains(PASSWORD), "{}", said.out);
+    let off = Program::bare().run(&check);
+    assert_eq!(off.code, Some(1));
+    assert!(off.out.contains("PROBLEM: There is no mail server"), "{}", off.out);
 }
 
 backends!(an_empty_database_passes_because_serving_migrates_it);

@@ -62,6 +62,10 @@ const VALUES: &[&str] = &[
     "https://:pass@gate.example.com",
     "sqlite://x.db",
     "sqlite://:memory:",
+    "smtp://mail.example.com",
+    "smtps://gate:hidden@mail.example.com:465",
+    "smtp://gate:hidden@mail.example.com?tls=none",
+    "Countersign <gate@example.com>",
     "debug,json",
     "🦀",
     "\u{202e}1s",
@@ -110,6 +114,18 @@ const TAKEN: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     ("COUNTERSIGN_MAX_STOCK_DELTA", &[("+1", "1"), ("1", "1"), ("1000000000", "1000000000")]),
+    (
+        "SMTP_URL",
+        &[
+            ("smtp://mail.example.com", "mail.example.com:587 with STARTTLS"),
+            ("smtps://gate:hidden@mail.example.com:465", "mail.example.com:465 with TLS"),
+        ],
+    ),
+    ("COUNTERSIGN_SMTP_CA", &[]),
+    (
+        "COUNTERSIGN_MAIL_FROM",
+        &[("Countersign <gate@example.com>", "Countersign <gate@example.com>")],
+    ),
     ("COUNTERSIGN_LOG", &[("debug,json", "DEBUG true")]),
 ];
 
@@ -134,6 +150,8 @@ fn meaning(config: &Config, variable: &str) -> String {
         "COUNTERSIGN_WRITE_RATE" => config.write_rate.to_string(),
         "COUNTERSIGN_MAX_STOCK_DELTA" => config.max_stock_delta.to_string(),
         "COUNTERSIGN_METRICS_TOKEN" => config.metrics_token.clone().unwrap(),
+        "SMTP_URL" => config.smtp_url.as_ref().unwrap().to_string(),
+        "COUNTERSIGN_MAIL_FROM" => config.mail_from().to_string(),
         "COUNTERSIGN_LOG" => format!("{} {}", config.log.level, config.log.json),
         other => panic!("{other} has no meaning here"),
     }

@@ -3,7 +3,7 @@
 use countersign::store::people::Role;
 use reqwest::StatusCode;
 
-use super::{with_post, work};
+use super::{mails, with_post, work};
 use crate::support::{Backend, Mail, Post, TestApp, backends, http, shop};
 
 backends!(one_click_leaves_the_list_and_does_nothing_else);
@@ -13,7 +13,7 @@ async fn one_click_leaves_the_list_and_does_nothing_else(backend: &Backend) {
     let approver = app.person(Role::Approver).await;
     app.order("#1001", 50_000).await;
     app.ask("request_refund", shop::refund("1001", 1)).await;
-    let mail = post.mails_when(1).await.remove(0);
+    let mail = mails(&app, &post, 1).await.remove(0);
     let address = one_click(&mail);
     let before = app.rows().await;
 
@@ -40,7 +40,7 @@ async fn one_click_leaves_the_list_and_does_nothing_else(backend: &Backend) {
     assert_eq!(session.submit("/account/mail", &fields).await.status, StatusCode::SEE_OTHER);
     app.time().shift(chrono::TimeDelta::minutes(3));
     app.ask("request_refund", shop::refund("1001", 3)).await;
-    post.mails_when(3).await;
+    mails(&app, &post, 3).await;
 }
 
 backends!(an_address_that_was_changed_leaves_nothing);
@@ -51,7 +51,7 @@ async fn an_address_that_was_changed_leaves_nothing(backend: &Backend) {
     let owner = app.person(Role::Owner).await;
     app.order("#1001", 50_000).await;
     app.ask("request_refund", shop::refund("1001", 1)).await;
-    let mails = post.mails_when(2).await;
+    let mails = super::mails(&app, &post, 2).await;
     let mail = mails.iter().find(|mail| mail.to == ["approver@example.com"]).unwrap();
     let others = mails.iter().find(|mail| mail.to == [owner.email.as_str()]).unwrap();
     let (address, other) = (one_click(mail), one_click(others));
@@ -84,7 +84,7 @@ async fn a_scanner_that_opens_every_link_and_posts_every_form_changes_nothing_bu
     app.person(Role::Approver).await.reject(shop::id(&rejected), "No").await.ok();
     app.time().shift(chrono::TimeDelta::minutes(3));
     work(&app.inner.notifier).await;
-    let mails = post.mails_when(3).await;
+    let mails = super::mails(&app, &post, 3).await;
 
     let before = app.rows().await;
     for mail in &mails {

@@ -3,7 +3,7 @@
 use countersign::store::people::Role;
 use serde_json::json;
 
-use super::{told, with_post};
+use super::{mails, told, with_post};
 use crate::support::{Backend, Post, TestApp, backends, shop};
 
 backends!(those_who_decide_hear_of_a_request_and_the_agents_owner_of_the_decision);
@@ -17,7 +17,7 @@ async fn those_who_decide_hear_of_a_request_and_the_agents_owner_of_the_decision
     app.order("#1001", 50_000).await;
     let asked = agent.call("request_refund", shop::refund("1001", 100)).await.ok();
 
-    let mails = post.mails_when(2).await;
+    let mails = super::mails(&app, &post, 2).await;
     let subject = "Refund INR 1.00 on order #1001";
     let to = |who: &str| format!("{who}@example.com: {subject}");
     assert_eq!(told(&mails), [to("approver"), to("owner")]);
@@ -37,7 +37,7 @@ async fn those_who_decide_hear_of_a_request_and_the_agents_owner_of_the_decision
     }
 
     app.person(Role::Approver).await.approve(shop::id(&asked)).await.ok();
-    let mails = post.mails_when(3).await;
+    let mails = super::mails(&app, &post, 3).await;
     let first = mails[..2].iter().find(|mail| mail.to == ["owner@example.com"]).unwrap();
     assert_eq!(told(&mails[2..]), [format!("owner@example.com: Re: {subject}")]);
     assert_eq!(mails[2].in_reply_to.as_ref(), Some(&first.message_id));
@@ -54,7 +54,7 @@ async fn who_decided_is_not_told_of_their_own_decision(backend: &Backend) {
         let seen = post.mails().len();
         let cents = if decide == "approve" { 100 } else { 200 };
         let asked = agent.call("request_refund", shop::refund("1001", cents)).await.ok();
-        post.mails_when(seen + 1).await;
+        mails(&app, &post, seen + 1).await;
         match decide {
             "approve" => owner.approve(shop::id(&asked)).await.ok(),
             _ => owner.reject(shop::id(&asked), "No").await.ok(),
@@ -72,12 +72,12 @@ async fn a_request_that_waits_is_told_once_more_at_half_its_time_and_when_it_is_
     app.person(Role::Approver).await;
     app.order("#1001", 50_000).await;
     app.ask("request_refund", shop::refund("1001", 100)).await;
-    let first = post.mails_when(1).await.remove(0);
+    let first = mails(&app, &post, 1).await.remove(0);
 
     app.time().shift(chrono::TimeDelta::minutes(15));
-    let reminder = post.mails_when(2).await.remove(1);
+    let reminder = mails(&app, &post, 2).await.remove(1);
     app.time().shift(chrono::TimeDelta::minutes(15));
-    let over = post.mails_when(3).await.remove(2);
+    let over = mails(&app, &post, 3).await.remove(2);
     for mail in [&reminder, &over] {
         assert_eq!(mail.in_reply_to.as_ref(), Some(&first.message_id));
         assert_eq!(mail.subject, format!("Re: {}", first.subject));
@@ -95,7 +95,7 @@ async fn a_request_that_no_longer_waits_is_not_told(backend: &Backend) {
     let approver = app.person(Role::Approver).await;
     app.order("#1001", 50_000).await;
     app.ask("request_refund", shop::refund("1001", 1)).await;
-    post.mails_when(1).await;
+    mails(&app, &post, 1).await;
     // The pace has the next one wait for two minutes.
     let asked = app.ask("request_refund", shop::refund("1001", 2)).await;
     approver.approve(&asked).await.ok();
@@ -116,13 +116,13 @@ async fn new_places_and_new_passwords_are_told_to_the_person(backend: &Backend) 
     let app = with_post(*backend, &post).await;
     let viewer = app.person(Role::Viewer).await;
     app.session(viewer).await;
-    let mails = post.mails_when(1).await;
+    let mails = super::mails(&app, &post, 1).await;
     assert_eq!(mails[0].to, ["viewer@example.com"]);
     assert!(mails[0].text.contains("127.0.0.1"), "{}", mails[0].text);
     app.session(viewer).await;
 
     app.inner.auth.reset_password("viewer@example.com").await.unwrap();
-    let mails = post.mails_when(2).await;
+    let mails = super::mails(&app, &post, 2).await;
     assert_eq!(mails[1].to, ["viewer@example.com"]);
     assert!(mails[1].headers("List-Unsubscribe").is_empty());
     for mail in &mails {

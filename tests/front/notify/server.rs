@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use countersign::store::people::Role;
 use reqwest::StatusCode;
 
-use super::{with_post, work};
+use super::{mails, with_post, work};
 use crate::support::post::{Line, PASSWORD};
 use crate::support::{Backend, Fault, Post, TestApp, backends, shop};
 
@@ -16,7 +16,7 @@ async fn mail_goes_over_an_encrypted_line(backend: &Backend) {
         app.person(Role::Approver).await;
         app.order("#1001", 50_000).await;
         app.ask("request_refund", shop::refund("1001", 100)).await;
-        assert_eq!(post.mails_when(1).await[0].to, ["approver@example.com"], "{line:?}");
+        assert_eq!(mails(&app, &post, 1).await[0].to, ["approver@example.com"], "{line:?}");
     }
 }
 
@@ -50,7 +50,7 @@ async fn a_server_that_is_busy_is_asked_again_later(backend: &Backend) {
         assert_eq!(post.mails().len(), 0);
         app.time().shift(TimeDelta::seconds(wait));
     }
-    assert_eq!(post.mails_when(1).await.len(), 1);
+    assert_eq!(mails(&app, &post, 1).await.len(), 1);
 }
 
 backends!(what_the_server_took_and_did_not_confirm_comes_again_under_the_same_id);
@@ -58,11 +58,11 @@ async fn what_the_server_took_and_did_not_confirm_comes_again_under_the_same_id(
     let post = Post::open();
     let app = asked_once(*backend, &post, Fault::HangUp(2)).await;
     for taken in 1..=2 {
-        post.mails_when(taken).await;
+        mails(&app, &post, taken).await;
         work(&app.inner.notifier).await;
         app.time().shift(TimeDelta::seconds(80));
     }
-    let mails = post.mails_when(3).await;
+    let mails = super::mails(&app, &post, 3).await;
     assert!(mails.iter().all(|mail| mail.message_id == mails[0].message_id));
     app.time().shift(TimeDelta::minutes(5));
     work(&app.inner.notifier).await;
@@ -83,7 +83,7 @@ async fn a_mailbox_that_does_not_exist_is_given_up_shown_and_tried_again_when_as
     // The owner is told of it, once the server takes mail again.
     post.does(None);
     work(&app.inner.notifier).await;
-    let told = post.mails_when(1).await;
+    let told = mails(&app, &post, 1).await;
     let told: Vec<_> = told.iter().filter(|mail| mail.text.contains("Mailbox unavailable")).collect();
     assert_eq!(told[0].to, ["owner@example.com"]);
 

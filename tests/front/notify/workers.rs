@@ -10,8 +10,8 @@ use crate::support::app::Server;
 use crate::support::races::{race, repeat};
 use crate::support::{Backend, Fault, Post, TestApp, backends, shop};
 
-/// RACES 19: two outbox workers.
 backends!(of_two_workers_one_delivers);
+/// RACES 19: two outbox workers.
 async fn of_two_workers_one_delivers(backend: &Backend) {
     let post = Post::open();
     let app = TestApp::with(*backend, |_| {}).await;
@@ -42,8 +42,8 @@ async fn of_two_workers_one_delivers(backend: &Backend) {
     .await;
 }
 
-/// RACES 25: a worker whose lease was taken over comes back.
 backends!(a_worker_whose_lease_was_taken_over_changes_nothing);
+/// RACES 25: a worker whose lease was taken over comes back.
 async fn a_worker_whose_lease_was_taken_over_changes_nothing(backend: &Backend) {
     let post = Post::open();
     let app = TestApp::with(*backend, |_| {}).await;

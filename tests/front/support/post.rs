@@ -106,7 +106,7 @@ impl Post {
     /// Has a server send its mail here.
     pub fn set_in(&self, config: &mut Config) {
         config.smtp_url = Some(self.url.parse().unwrap());
-        config.smtp_ca.clone_from(&self.authority);
+        config.smtp_ca = self.authority.as_ref().map(|path| path.to_str().unwrap().parse().unwrap());
     }
 
     /// What it does from now on.
@@ -117,6 +117,11 @@ impl Post {
     /// Has it confirm the mail that it hangs at.
     pub fn let_go(&self) {
         self.counter.held.store(false, Ordering::SeqCst);
+    }
+
+    /// Forgets what it has taken.
+    pub fn forget(&self) {
+        self.counter.taken().clear();
     }
 
     /// What it has taken.
