@@ -5,7 +5,7 @@ use crate::{
     db::{Conn, QueryResult, Timestamp},
     error::{Code, Error, Result},
     store::{
-        actions::Status,
+        actions::{self, Status},
         notices::Topic,
         outbox::{self, Item, Message},
         people::{self, Person},
@@ -14,8 +14,8 @@ use crate::{
     workflow::Detail,
 };
 
-/// How many things one letter tells in full.
-const TOLD: i64 = 50;
+/// How many things one letter tells in full: readers of mail cut off what is longer than about 100 kB.
+const TOLD: usize = 20;
 
 /// A letter to one person.
 pub struct Letter {
@@ -25,6 +25,8 @@ pub struct Letter {
     pub bundle: Bundle,
     /// What it tells, in the order in which it happened; at least one thing.
     pub told: Vec<Told>,
+    /// What is to be told as well, but would make the letter too long.
+    pub left_out: Vec<LeftOut>,
     /// The id of the message that told this person first of the one action that this letter is about.
     pub answers: Option<String>,
     /// The person's clock.
@@ -69,11 +71,21 @@ impl Told {
     }
 }
 
+/// One thing that a letter only counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Who asked for the action it is about.
+    pub agent_id: Option<String>,
+    /// When it happened.
+    pub at: Timestamp,
+}
+
 /// What a letter needs of the outbox.
 struct Basis {
     to: Option<Person>,
     clock: WallClock,
-    items: Vec<Item>,
+    /// Each with the agent that asked for its action; without those that are no longer news.
+    items: Vec<(Item, Option<String>)>,
     now: Timestamp,
 }
 
@@ -90,9 +102,16 @@ impl Notifier {
         let (Some(to), Some(bundle)) = (basis.to.filter(|person| person.enabled), bundle) else {
             return Ok(None);
         };
-        let mut told = Vec::new();
-        for item in basis.items {
-            told.extend(self.tell(item).await?);
+        let (mut told, mut left_out) = (Vec::new(), Vec::new());
+        for (item, agent_id) in basis.items {
+            if told.len() < TOLD {
+                told.extend(self.tell(item).await?);
+            } else {
+                left_out.push(LeftOut {
+                    agent_id,
+                    at: item.at,
+                });
+            }
         }
         if told.is_empty() {
             return Ok(None);
@@ -107,6 +126,7 @@ impl Notifier {
             to,
             bundle,
             told,
+            left_out,
         }))
     }
 
@@ -165,10 +185,21 @@ impl Notifier {
 }
 
 fn basis(conn: &mut Conn, message: &Message, now: Timestamp) -> QueryResult<Basis> {
+    let mut items = Vec::new();
+    for item in outbox::items(conn, &message.id, i64::MAX)? {
+        let action = match &item.action_id {
+            Some(id) => actions::find(conn, id)?,
+            None => None,
+        };
+        let waits = action.as_ref().is_some_and(|action| action.status_at(now) == Status::Pending);
+        if waits || !matches!(item.topic, Topic::Requested | Topic::Reminder) {
+            items.push((item, action.map(|action| action.agent_id)));
+        }
+    }
     Ok(Basis {
         to: people::find(conn, &message.person_id)?,
         clock: WallClock::of(preferences::settings(conn, &message.person_id)?.as_ref()),
-        items: outbox::items(conn, &message.id, TOLD)?,
+        items,
         now,
     })
 }
