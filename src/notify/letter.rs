@@ -14,8 +14,8 @@ use crate::{
     workflow::Detail,
 };
 
-/// How many things one letter tells in full: readers of mail cut off what is longer than about 100 kB.
-const TOLD: usize = 20;
+/// How many things one letter tells; more are counted. Readers of mail cut off what is longer than about 100 kB.
+const TOLD: usize = 50;
 
 /// A letter to one person.
 pub struct Letter {
