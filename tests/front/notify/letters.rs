@@ -98,6 +98,7 @@ async fn a_request_that_no_longer_waits_is_not_told(backend: &Backend) {
     mails(&app, &post, 1).await;
     // The pace has the next one wait for two minutes.
     let asked = app.ask("request_refund", shop::refund("1001", 2)).await;
+    super::work(&app.inner.notifier).await;
     approver.approve(&asked).await.ok();
     app.time().shift(chrono::TimeDelta::minutes(3));
     super::work(&app.inner.notifier).await;

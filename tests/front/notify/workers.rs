@@ -14,7 +14,7 @@ backends!(of_two_workers_one_delivers);
 /// RACES 19: two outbox workers.
 async fn of_two_workers_one_delivers(backend: &Backend) {
     let post = Post::open();
-    let app = TestApp::with(*backend, |_| {}).await;
+    let app = TestApp::with(*backend, |config| config.action_ttl = "30d".parse().unwrap()).await;
     app.person(Role::Approver).await;
     app.order("#1001", 500_000).await;
     // Processes that work when they are told to, and not by themselves.
@@ -46,7 +46,7 @@ backends!(a_worker_whose_lease_was_taken_over_changes_nothing);
 /// RACES 25: a worker whose lease was taken over comes back.
 async fn a_worker_whose_lease_was_taken_over_changes_nothing(backend: &Backend) {
     let post = Post::open();
-    let app = TestApp::with(*backend, |_| {}).await;
+    let app = TestApp::with(*backend, |config| config.action_ttl = "30d".parse().unwrap()).await;
     app.person(Role::Approver).await;
     app.order("#1001", 500_000).await;
     let (slow, other) = (

@@ -27,7 +27,7 @@ pub const PASSWORD: &str = "p@ss/word";
 pub enum Fault {
     /// Knows nobody of that name: 550.
     UnknownRecipient,
-    /// Asks to come back: 451 to so many mails, then it takes them.
+    /// Asks to come back: 452 to so many mails, then it takes them.
     Busy(usize),
     /// Takes one mail and does not say so until it is let go.
     Hang,
@@ -179,8 +179,14 @@ impl Handler for Desk {
     }
 
     fn rcpt(&mut self, to: &str) -> Response {
-        if *self.counter.fault() == Some(Fault::UnknownRecipient) {
+        let fault = *self.counter.fault();
+        if fault == Some(Fault::UnknownRecipient) {
             return response::NO_MAILBOX;
+        }
+        if let Some(Fault::Busy(left)) = fault
+            && self.counter.once_more(Fault::Busy, left)
+        {
+            return response::OUT_OF_SPACE;
         }
         self.to.push(to.to_owned());
         response::OK
@@ -193,11 +199,6 @@ impl Handler for Desk {
 
     fn data_end(&mut self) -> Response {
         let fault = *self.counter.fault();
-        if let Some(Fault::Busy(left)) = fault
-            && self.counter.once_more(Fault::Busy, left)
-        {
-            return response::INTERNAL_ERROR;
-        }
         let mail = Mail::read(&self.from, &self.to, &self.text);
         if fault == Some(Fault::Hang) {
             *self.counter.fault() = None;
