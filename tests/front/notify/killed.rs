@@ -32,6 +32,12 @@ async fn killed_while_it_delivers(backend: &Backend) {
 
     let (mut random, mut asked, mut minutes) = (Random::from_seed(seed()), Vec::new(), 0_i64);
     for kill in 0..rounds(KILLS) {
+        // Past the pace and the leases of the one before.
+        minutes += 3;
+        failpoints.set_clock(minutes * 60_000_000);
+        // At the worst moments, and at any moment.
+        let point = [Some("claimed"), Some("delivered"), None][kill % 3];
+        point.into_iter().for_each(|point| failpoints.arm(point));
         let serving = program.serve(&["serve"]);
         let agent = agent.at(&serving.url);
         for number in 0..ASKED {
@@ -39,11 +45,12 @@ async fn killed_while_it_delivers(backend: &Backend) {
             let answer = agent.call("request_refund", shop::refund("1001", cents)).await.ok();
             asked.push(shop::id(&answer).to_owned());
         }
-        // Past the pace and the leases of the one before.
-        minutes += 3;
-        failpoints.set_clock(minutes * 60_000_000);
-        tokio::time::sleep(std::time::Duration::from_millis(random.below(2500))).await;
+        match point {
+            Some(point) => failpoints.until_reached(point).await,
+            None => tokio::time::sleep(std::time::Duration::from_millis(random.below(2500))).await,
+        }
         serving.stop("KILL");
+        point.into_iter().for_each(|point| failpoints.release(point));
     }
     let serving = program.serve(&["serve"]);
     let told = loop {
@@ -72,7 +79,9 @@ async fn killed_while_it_delivers(backend: &Backend) {
         messages.dedup();
         assert_eq!(messages.len(), 1, "{id} in {messages:?}");
     }
+    // A letter that was handed over, and never marked, came again.
     let twice = by_id.values().filter(|count| **count > 1).count();
+    assert!(twice > 0, "no kill fell between the sending and the marking");
     figure(&format!(
         "killed while it delivers, {backend}: {} requests in {} messages, {} kills, {twice} sent more than once",
         asked.len(),

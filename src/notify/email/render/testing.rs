@@ -85,6 +85,8 @@ pub fn refund() -> Box<Detail> {
         changes: Vec::new(),
         refusal_today: None,
         related: Vec::new(),
+        related_open: 0,
+        related_left_out: 0,
         repeats: Vec::new(),
         earlier: Vec::new(),
         without_effect: None,
@@ -144,6 +146,7 @@ pub fn doubtful() -> Box<Detail> {
         changed: true,
         refusal_today: Some(Refusal::new("over_refund", "Only INR 10.00 is left to refund.")),
         related: vec![other(Status::Pending, "f", just_now), other(Status::Executed, "g", just_now)],
+        related_open: 1,
         repeats: vec![other(Status::Executed, "f", yesterday)],
         ..*refund()
     })

@@ -50,8 +50,7 @@ pub fn warnings(detail: &Detail, letter: &Letter) -> Vec<Warning> {
 }
 
 fn related(detail: &Detail, letter: &Letter) -> Option<Warning> {
-    let open = detail.related.iter().filter(|one| one.status != Status::Executed).count();
-    let heading = match open {
+    let heading = match detail.related_open {
         0 if detail.related.is_empty() => return None,
         0 => "Something was done on the same record just before.".to_owned(),
         1 => "There is another request on the same record.".to_owned(),
@@ -73,7 +72,8 @@ fn related(detail: &Detail, letter: &Letter) -> Option<Warning> {
     };
     let shown = if letter.told.len() > 1 { SHOWN } else { usize::MAX };
     let mut lines: Vec<_> = detail.related.iter().take(shown).map(line).collect();
-    if let Some(more) = detail.related.len().checked_sub(shown).filter(|more| *more > 0) {
+    let more = detail.related.len().saturating_sub(shown) + detail.related_left_out;
+    if more > 0 {
         lines.push(format!("And {more} more."));
     }
     Some(Warning {
