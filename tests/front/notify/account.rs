@@ -38,7 +38,7 @@ async fn what_is_kept_is_shown_again(app: &TestApp) {
         r#"name="unit.refund.1" value="JPY""#,
         r#"name="from.refund.2" value="""#,
         r#"name="from.stock_adjustment.0" value="100""#,
-        "Kept.",
+        "Saved.",
     ] {
         assert!(page.contains(shown), "{shown}: {page}");
     }

@@ -37,7 +37,9 @@ async fn killed_while_it_delivers(backend: &Backend) {
         failpoints.set_clock(minutes * 60_000_000);
         // At the worst moments, and at any moment.
         let point = [Some("claimed"), Some("delivered"), None][kill % 3];
-        point.into_iter().for_each(|point| failpoints.arm(point));
+        if let Some(point) = point {
+            failpoints.arm(point);
+        }
         let serving = program.serve(&["serve"]);
         let agent = agent.at(&serving.url);
         for number in 0..ASKED {
@@ -45,12 +47,14 @@ async fn killed_while_it_delivers(backend: &Backend) {
             let answer = agent.call("request_refund", shop::refund("1001", cents)).await.ok();
             asked.push(shop::id(&answer).to_owned());
         }
-        match point {
-            Some(point) => failpoints.until_reached(point).await,
-            None => tokio::time::sleep(std::time::Duration::from_millis(random.below(2500))).await,
+        if let Some(point) = point {
+            failpoints.until_reached(point).await;
+            serving.stop("KILL");
+            failpoints.release(point);
+        } else {
+            tokio::time::sleep(std::time::Duration::from_millis(random.below(2500))).await;
+            serving.stop("KILL");
         }
-        serving.stop("KILL");
-        point.into_iter().for_each(|point| failpoints.release(point));
     }
     let serving = program.serve(&["serve"]);
     let told = loop {
