@@ -17,8 +17,9 @@
 //! - [`kinds`]: what a kind of action and a read tool are
 //! - [`store`]: the gate's tables
 //! - [`db`]: connections, transactions, migrations, the clock
-//! - [`http`], [`text`], [`money`], [`strict`], [`paging`], [`private_file`]: what a code means in HTTP, showing strangers'
-//!   text, amounts in words, reading JSON strictly, pages of a list, files for their owner alone
+//! - [`money`]: amounts, in minor units and in words
+//! - [`http`], [`text`], [`strict`], [`paging`], [`private_file`]: what a code means in HTTP, showing strangers' text,
+//!   reading JSON strictly, pages of a list, files for their owner alone
 //! - [`error`]: what can go wrong
 //! - [`failpoint`]: where tests stop a process; nothing, in a release
 

@@ -20,7 +20,8 @@ const ROOMS: &[&[&str]] = &[
     &["kinds"],
     &["store"],
     &["db"],
-    &["http", "text", "money", "strict", "paging", "private_file"],
+    &["money"],
+    &["http", "text", "strict", "paging", "private_file"],
     &["error"],
     &["failpoint"],
 ];
