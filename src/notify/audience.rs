@@ -11,7 +11,7 @@ use crate::{
         actions::{self, Action, Status},
         agents,
         notices::{Notice, Topic},
-        outbox,
+        outbox::{self, Knows},
         people::{self, Person, Role},
         preferences::{self, List, Settings, Timing},
     },
@@ -26,43 +26,42 @@ pub(super) struct Listener {
     pub due_at: Timestamp,
     /// The time after which it would be too late.
     pub latest: Option<Timestamp>,
-}
-
-/// Everybody whom a notice concerns, in the order of their ids.
-pub(super) fn audience(conn: &mut Conn, notice: &Notice, now: Timestamp) -> QueryResult<Vec<Listener>> {
-    let action = match &notice.action_id {
-        Some(id) => actions::find(conn, id)?,
-        None => None,
-    };
-    let audience = Audience::load(conn, now)?;
-    let mut listeners = match (notice.topic, action) {
-        (Topic::Requested, Some(action)) => audience.of_request(conn, &action)?,
-        (Topic::Reminder, Some(action)) => audience.of_reminder(conn, &action)?,
-        (Topic::Expired, Some(action)) => audience.of_expiry(conn, &action)?,
-        (Topic::Decided, Some(action)) => audience.of_decision(conn, &action)?,
-        (Topic::Undelivered, _) => audience.owners(conn)?,
-        (Topic::SignedIn | Topic::PasswordChanged, _) => audience.alone(notice),
-        // An action is never deleted.
-        (_, None) => Vec::new(),
-    };
-    listeners.sort_by(|one, other| one.person_id.cmp(&other.person_id));
-    Ok(listeners)
+    /// The clock whose quiet hours hold it back, if any do.
+    pub quiet: Option<WallClock>,
 }
 
 /// Everybody there is, with their clocks.
-struct Audience {
+pub(super) struct Audience {
     people: Vec<Person>,
     settings: Vec<Settings>,
     now: Timestamp,
 }
 
 impl Audience {
-    fn load(conn: &mut Conn, now: Timestamp) -> QueryResult<Self> {
+    pub(super) fn load(conn: &mut Conn, now: Timestamp) -> QueryResult<Self> {
         Ok(Self {
             people: people::all(conn)?.into_iter().filter(|person| person.enabled).collect(),
             settings: preferences::all_settings(conn)?,
             now,
         })
+    }
+
+    /// Everybody whom a notice concerns.
+    pub(super) fn of(&self, conn: &mut Conn, notice: &Notice) -> QueryResult<Vec<Listener>> {
+        let action = match &notice.action_id {
+            Some(id) => actions::find(conn, id)?,
+            None => None,
+        };
+        match (notice.topic, action) {
+            (Topic::Requested, Some(action)) => self.of_request(conn, &action),
+            (Topic::Reminder, Some(action)) => self.of_reminder(conn, &action),
+            (Topic::Expired, Some(action)) => self.of_expiry(conn, &action),
+            (Topic::Decided, Some(action)) => self.of_decision(conn, &action),
+            (Topic::Undelivered, _) => self.owners(conn),
+            (Topic::SignedIn | Topic::PasswordChanged, _) => Ok(self.alone(notice)),
+            // An action is never deleted.
+            (_, None) => Ok(Vec::new()),
+        }
     }
 
     fn of_request(&self, conn: &mut Conn, action: &Action) -> QueryResult<Vec<Listener>> {
@@ -73,7 +72,7 @@ impl Audience {
         let listen = |(person, timing): (&Person, Timing)| Listener {
             due_at: self.clock(person).due(timing, self.now),
             latest: Some(half_time(action)),
-            ..self.listener(person, Bundle::of(Topic::Requested, timing))
+            ..self.in_waking_hours(person, Bundle::of(Topic::Requested, timing))
         };
         Ok(interested.into_iter().map(listen).collect())
     }
@@ -86,12 +85,16 @@ impl Audience {
         let quarter = (action.expires_at - action.requested_at) / 4;
         let mut listeners = Vec::new();
         for (person, _) in self.interested(conn, action)? {
-            let told = outbox::told_of_request(conn, &person.id, &action.id)?;
-            let long_ago = |at: Option<Timestamp>| at.is_some_and(|at| at <= self.now - quarter);
-            if told.is_none_or(long_ago) {
+            let knows = outbox::knows(conn, &person.id, &action.id)?;
+            let is_news = match knows {
+                Knows::Nothing => true,
+                Knows::Soon => false,
+                Knows::Since(told) => told <= self.now - quarter,
+            };
+            if is_news {
                 listeners.push(Listener {
                     latest: Some(action.expires_at - quarter),
-                    ..self.listener(person, Bundle::Reminders)
+                    ..self.in_waking_hours(person, Bundle::Reminders)
                 });
             }
         }
@@ -158,12 +161,13 @@ impl Audience {
             bundle,
             due_at: self.now,
             latest: None,
+            quiet: None,
         }
     }
 
     fn in_waking_hours(&self, person: &Person, bundle: Bundle) -> Listener {
         Listener {
-            due_at: self.clock(person).after_quiet(self.now),
+            quiet: Some(self.clock(person)),
             ..self.listener(person, bundle)
         }
     }

@@ -3,9 +3,10 @@
 //! No transaction is held while the other side is talked to. Whoever marks names the lease, so that a worker that was taken
 //! for dead changes nothing when it comes back.
 
-use std::{sync::Arc, time::Duration};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use chrono::TimeDelta;
+use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -23,10 +24,12 @@ use crate::{
     },
 };
 
-/// For how long a worker has a message before another one may take it.
-const LEASE: TimeDelta = TimeDelta::seconds(90);
-/// How long the other side may take; well within the lease.
-const PATIENCE: Duration = Duration::from_secs(45);
+/// For how long a worker has a message before another one may take it, unless it renews that.
+const LEASE: TimeDelta = TimeDelta::seconds(60);
+/// How often a worker renews its lease while the other side takes its time.
+const RENEW_EVERY: Duration = Duration::from_secs(20);
+/// How long the other side may take: as long as RFC 5321 lets it look at a letter.
+const PATIENCE: Duration = Duration::from_mins(10);
 /// How long a delivery under way may go on when the process is asked to stop.
 const GRACE: Duration = Duration::from_secs(4);
 /// How much of a failure's words is kept, in characters.
@@ -41,6 +44,25 @@ enum Ended {
     Interrupted,
 }
 
+/// How it came out, and until when the earliest of the requests it tells of can be decided.
+struct Try {
+    ended: Ended,
+    deadline: Option<Timestamp>,
+}
+
+impl Try {
+    fn failed(words: impl Into<String>) -> Self {
+        let words: String = words.into();
+        Self {
+            ended: Ended::Failed(Failure {
+                words: words.chars().take(WORDS).collect(),
+                lasting: false,
+            }),
+            deadline: None,
+        }
+    }
+}
+
 impl Notifier {
     /// Delivers the message that is due first. Answers whether there was one.
     pub(super) async fn deliver_next(&self, stop: &CancellationToken) -> Result<bool> {
@@ -52,39 +74,70 @@ impl Notifier {
         });
         let Some(message) = claimed.await? else { return Ok(false) };
         failpoint::reach("claimed");
-        let ended = self.try_to_deliver(&message, stop).await?;
+        // Whatever goes wrong with one letter is that letter's failure, and ends no worker.
+        let tried = AssertUnwindSafe(self.try_to_deliver(&message, &lease, stop)).catch_unwind().await;
+        let tried = match tried {
+            Ok(Ok(tried)) => tried,
+            Ok(Err(error)) => Try::failed(format!("It could not be composed: {error}.")),
+            Err(_) => Try::failed("It could not be composed."),
+        };
         failpoint::reach("delivered");
-        self.mark(message, lease, ended).await?;
+        self.mark(message, lease, tried).await?;
         Ok(true)
     }
 
-    async fn try_to_deliver(&self, message: &Message, stop: &CancellationToken) -> Result<Ended> {
-        let Some(letter) = self.compose(message).await? else {
-            return Ok(Ended::NothingToTell);
+    async fn try_to_deliver(&self, message: &Message, lease: &str, stop: &CancellationToken) -> Result<Try> {
+        let Ok(bundle) = message.bundle.parse() else {
+            return Ok(Try::failed("This version of Countersign does not know such messages."));
+        };
+        let Some(letter) = self.compose(message, bundle).await? else {
+            return Ok(Try {
+                ended: Ended::NothingToTell,
+                deadline: None,
+            });
         };
         let channel = self.channels.iter().find(|channel| channel.name() == message.channel);
         let Some(channel) = channel else {
-            return Ok(Ended::Failed(Failure {
-                words: format!("{} is not set up.", message.channel),
-                lasting: false,
-            }));
+            return Ok(Try::failed(format!("{} is not set up.", message.channel)));
         };
         let stopping = async {
             stop.cancelled().await;
             tokio::time::sleep(GRACE).await;
         };
-        Ok(tokio::select! {
+        let ended = tokio::select! {
             ended = patiently(channel, &letter) => ended,
             () = stopping => Ended::Interrupted,
+            () = self.keep(&message.id, lease) => Ended::Interrupted,
+        };
+        Ok(Try {
+            ended,
+            deadline: letter.deadline(),
         })
     }
 
-    async fn mark(&self, message: Message, lease: String, ended: Ended) -> Result<()> {
+    /// Renews a lease again and again; ends when it was taken over.
+    async fn keep(&self, message_id: &str, lease: &str) {
+        loop {
+            tokio::time::sleep(RENEW_EVERY).await;
+            let (clock, id, lease) = (self.gate.clock.clone(), message_id.to_owned(), lease.to_owned());
+            let renewed = self.gate.db.write(move |conn| {
+                let now = clock.now(conn)?;
+                outbox::renew(conn, &id, &lease, now + LEASE)
+            });
+            match renewed.await {
+                Ok(0) => return,
+                Ok(_) => {}
+                Err(error) => tracing::warn!(%error, "a lease could not be renewed"),
+            }
+        }
+    }
+
+    async fn mark(&self, message: Message, lease: String, tried: Try) -> Result<()> {
         let (clock, ids) = (self.gate.clock.clone(), new_id());
         let channel = message.channel.clone();
         let marking = self.gate.db.write(move |conn| {
             let now = clock.now(conn)?;
-            mark(conn, &message, &lease, &ended, &ids, now)
+            mark(conn, &message, &lease, &tried, &ids, now)
         });
         match marking.await? {
             Some(Marked::Ended(outcome)) => (self.observe)(&channel, outcome),
@@ -100,7 +153,7 @@ async fn patiently(channel: &Arc<dyn Channel>, letter: &Letter) -> Ended {
         Ok(Ok(())) => return Ended::Taken,
         Ok(Err(failure)) => failure,
         Err(_) => Failure {
-            words: format!("No answer within {} seconds.", PATIENCE.as_secs()),
+            words: format!("No answer within {} minutes.", PATIENCE.as_secs() / 60),
             lasting: false,
         },
     };
@@ -121,22 +174,26 @@ fn mark(
     conn: &mut Conn,
     message: &Message,
     lease: &str,
-    ended: &Ended,
+    tried: &Try,
     notice_id: &str,
     now: Timestamp,
 ) -> QueryResult<Option<Marked>> {
-    let (changed, marked) = match ended {
-        Ended::Taken => (outbox::end(conn, lease, State::Sent, None, now)?, Marked::Ended(Outcome::Sent)),
+    let id = &message.id;
+    let (changed, marked) = match &tried.ended {
+        Ended::Taken => (outbox::end(conn, id, lease, State::Sent, None, now)?, Marked::Ended(Outcome::Sent)),
         Ended::NothingToTell => {
-            (outbox::end(conn, lease, State::Dropped, None, now)?, Marked::Ended(Outcome::Dropped))
+            (outbox::end(conn, id, lease, State::Dropped, None, now)?, Marked::Ended(Outcome::Dropped))
         }
         Ended::Interrupted => {
-            (outbox::put_back(conn, lease, message.last_error.as_deref(), now)?, Marked::HandedBack)
+            (outbox::put_back(conn, id, lease, message.last_error.as_deref(), now)?, Marked::HandedBack)
         }
         Ended::Failed(failure) if failure.lasting || is_hopeless(message, now) => {
-            let changed = outbox::end(conn, lease, State::Dead, Some(&failure.words), now)?;
-            // Of news that could not be delivered, those that tell of just that are told no further.
-            if changed == 1 && message.bundle != Bundle::Undelivered.as_str() {
+            let changed = outbox::end(conn, id, lease, State::Dead, Some(&failure.words), now)?;
+            // Of news that could not be delivered, those that tell of just that are told no further; and of one mailbox
+            // owners hear once a day.
+            let told = message.bundle == Bundle::Undelivered.as_str()
+                || outbox::has_died(conn, &message.person_id, now - TimeDelta::days(1), id)?;
+            if changed == 1 && !told {
                 let notice = Notice {
                     detail: message.id.clone(),
                     ..Notice::of_person(notice_id, Topic::Undelivered, &message.person_id, "", now)
@@ -146,9 +203,9 @@ fn mark(
             (changed, Marked::Ended(Outcome::Dead))
         }
         Ended::Failed(failure) => {
-            let again = now + backoff::wait(message.attempts);
+            let again = now + backoff::wait(message.attempts, tried.deadline.map(|deadline| deadline - now));
             (
-                outbox::put_back(conn, lease, Some(&failure.words), again)?,
+                outbox::put_back(conn, id, lease, Some(&failure.words), again)?,
                 Marked::Ended(Outcome::Failed),
             )
         }

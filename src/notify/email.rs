@@ -11,7 +11,7 @@ use lettre::{
         Mailbox, MultiPart,
         header::{HeaderName, HeaderValue},
     },
-    transport::smtp::{self, PoolConfig},
+    transport::smtp,
 };
 use url::Url;
 
@@ -23,13 +23,13 @@ use crate::error::{Error, Result};
 /// The channel's name in the outbox.
 pub const NAME: &str = "email";
 
-/// How long the server may take for one step of the conversation.
-const STEP: Duration = Duration::from_secs(20);
-/// How long a connection is kept open for the next letter.
-const IDLE: Duration = Duration::from_secs(20);
-/// Replies that will not change by trying again: no such mailbox, moved, too large, not allowed, refused, takes no mail
-/// (RFC 5321, 7504). Other replies, those to signing in among them, are not about the letter.
-const LASTING: [u16; 6] = [550, 551, 552, 553, 554, 556];
+/// How long the server may take to take up the connection.
+const CONNECT: Duration = Duration::from_secs(20);
+/// How long somebody at the command line waits for it.
+const LOOK: Duration = Duration::from_secs(30);
+/// What a reply says of itself when trying again would come to the same (RFC 3463): something is wrong with the address, the
+/// mailbox is disabled, the letter is too large. Any other refusal may be about the sender, the relay or the day.
+const LASTING: [&str; 3] = ["5.1.", "5.2.1", "5.3.4"];
 
 /// Who a message is from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,12 +79,16 @@ impl Mailer {
         sender: Sender,
         public_url: &Url,
     ) -> Result<Self> {
-        let pool = PoolConfig::new().max_size(4).idle_timeout(IDLE);
-        let transport = server.transport(authority)?.timeout(Some(STEP)).pool_config(pool).build();
+        // A connection for each letter: what is left of one conversation is never taken for an answer in the next.
+        let transport = server.transport(authority)?.timeout(Some(CONNECT)).build();
         Ok(Self {
             transport,
             sender,
-            host: public_url.host_str().unwrap_or("localhost").trim_matches(['[', ']']).to_owned(),
+            host: public_url
+                .host_str()
+                .filter(|host| !host.starts_with('['))
+                .unwrap_or("localhost")
+                .to_owned(),
         })
     }
 
@@ -93,10 +97,11 @@ impl Mailer {
     /// # Errors
     /// `Setup` in the server's words.
     pub async fn look(&self) -> Result<()> {
-        match self.transport.test_connection().await {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(Error::Setup("The mail server closed the connection.".to_owned())),
-            Err(error) => Err(Error::Setup(format!("The mail server can't be used: {}.", words(&error)))),
+        match tokio::time::timeout(LOOK, self.transport.test_connection()).await {
+            Err(_) => Err(silent()),
+            Ok(Ok(true)) => Ok(()),
+            Ok(Ok(false)) => Err(Error::Setup("The mail server closed the connection.".to_owned())),
+            Ok(Err(error)) => Err(Error::Setup(format!("The mail server can't be used: {}.", words(&error)))),
         }
     }
 
@@ -107,9 +112,10 @@ impl Mailer {
     pub async fn send_test(&self, to: &str, id: &str) -> Result<()> {
         let address = to.parse().map_err(|_| Error::Setup(format!("{to:?} is not an e-mail address.")))?;
         let message = self.message(id, address, None, None, render::test())?;
-        match self.transport.send(message).await {
-            Ok(_) => Ok(()),
-            Err(error) => {
+        match tokio::time::timeout(LOOK, self.transport.send(message)).await {
+            Err(_) => Err(silent()),
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(error)) => {
                 Err(Error::Setup(format!("The mail server refused the test mail: {}.", words(&error))))
             }
         }
@@ -166,7 +172,7 @@ impl Channel for Mailer {
                 .message(&letter.id, to, answers, leave, render::letter(letter))
                 .map_err(|error| lasting(&error.to_string()))?;
             self.transport.send(message).await.map(|_| ()).map_err(|error| Failure {
-                lasting: error.status().is_some_and(|code| LASTING.contains(&code.into())),
+                lasting: error.is_permanent() && is_about_the_letter(&words(&error)),
                 words: words(&error),
             })
         })
@@ -178,6 +184,14 @@ fn lasting(words: &str) -> Failure {
         words: words.to_owned(),
         lasting: true,
     }
+}
+
+fn silent() -> Error {
+    Error::Setup(format!("The mail server did not answer within {} seconds.", LOOK.as_secs()))
+}
+
+fn is_about_the_letter(words: &str) -> bool {
+    words.split_whitespace().any(|word| LASTING.iter().any(|code| word.starts_with(code)))
 }
 
 /// A header whose value is ASCII of our own making.

@@ -16,8 +16,6 @@ use crate::{
 
 /// How many messages of a state are listed.
 const LISTED: i64 = 50;
-/// How many things of a message are named.
-const NAMED: i64 = 20;
 
 /// Everything the owner's page shows.
 pub struct Delivering {
@@ -31,7 +29,10 @@ pub struct Delivering {
 pub struct Delivery {
     pub message: Message,
     pub to: Person,
-    pub items: Vec<Item>,
+    /// How many things it tells.
+    pub count: i64,
+    /// The first of them.
+    pub first: Option<Item>,
 }
 
 impl Notifier {
@@ -43,8 +44,12 @@ impl Notifier {
             let mut messages = Vec::new();
             for state in [State::Dead, State::Waiting, State::Sent] {
                 for (message, to) in outbox::recent(conn, state, LISTED)? {
-                    let items = outbox::items(conn, &message.id, NAMED)?;
-                    messages.push(Delivery { message, to, items });
+                    messages.push(Delivery {
+                        count: outbox::count_items(conn, &message.id)?,
+                        first: outbox::items(conn, &message.id, 1)?.pop(),
+                        message,
+                        to,
+                    });
                 }
             }
             Ok(Delivering {

@@ -1,15 +1,15 @@
 //! What a message says, composed from what is true when it is delivered. Every channel puts it in its own form.
 
-use super::{Bundle, Notifier, timing::WallClock};
+use super::{Bundle, Notifier, timing::WallClock, wishes::timing_of};
 use crate::{
     db::{Conn, QueryResult, Timestamp},
     error::{Code, Error, Result},
     store::{
-        actions::{self, Status},
+        actions::{self, Action, Status},
         notices::Topic,
-        outbox::{self, Item, Message},
-        people::{self, Person},
-        preferences,
+        outbox::{self, Item, Message, State},
+        people::{self, Person, Role},
+        preferences::{self, List, Timing},
     },
     workflow::Detail,
 };
@@ -61,6 +61,14 @@ pub enum Told {
     PasswordChanged { at: Timestamp },
 }
 
+impl Letter {
+    /// Until when the earliest of the requests that it tells of can be decided.
+    pub(super) fn deadline(&self) -> Option<Timestamp> {
+        let waiting = self.told.iter().filter(|told| matches!(told, Told::Waits { .. }));
+        waiting.filter_map(Told::action).map(|detail| detail.action.expires_at).min()
+    }
+}
+
 impl Told {
     /// The action it is about.
     pub fn action(&self) -> Option<&Detail> {
@@ -91,17 +99,14 @@ struct Basis {
 
 impl Notifier {
     /// Composes a message's letter; none when there is nothing left to tell, or nobody to tell it to.
-    pub(super) async fn compose(&self, message: &Message) -> Result<Option<Letter>> {
+    pub(super) async fn compose(&self, message: &Message, bundle: Bundle) -> Result<Option<Letter>> {
         let (gate, wanted) = (self.gate.clone(), message.clone());
         let basis = self.gate.db.read(move |conn| {
             let now = gate.clock.now(conn)?;
-            basis(conn, &wanted, now)
+            basis(conn, &wanted, bundle, now)
         });
         let basis = basis.await?;
-        let bundle: Option<Bundle> = message.bundle.parse().ok();
-        let (Some(to), Some(bundle)) = (basis.to.filter(|person| person.enabled), bundle) else {
-            return Ok(None);
-        };
+        let Some(to) = basis.to else { return Ok(None) };
         let (mut told, mut left_out) = (Vec::new(), Vec::new());
         for (item, agent_id) in basis.items {
             if told.len() < TOLD {
@@ -159,7 +164,9 @@ impl Notifier {
 
     async fn undelivered(&self, item: Item) -> Result<Option<Told>> {
         let found = self.gate.db.read(move |conn| {
-            let Some(message) = outbox::find(conn, &item.detail)? else { return Ok(None) };
+            // One that was brought back meanwhile is no longer given up.
+            let dead = outbox::find(conn, &item.detail)?.filter(|message| message.status == State::Dead);
+            let Some(message) = dead else { return Ok(None) };
             let to = people::find(conn, &message.person_id)?;
             Ok(to.map(|to| Told::Undelivered {
                 at: item.at,
@@ -184,22 +191,43 @@ impl Notifier {
     }
 }
 
-fn basis(conn: &mut Conn, message: &Message, now: Timestamp) -> QueryResult<Basis> {
-    let mut items = Vec::new();
+fn basis(conn: &mut Conn, message: &Message, bundle: Bundle, now: Timestamp) -> QueryResult<Basis> {
+    let (to, mut items) = (reader(conn, message, bundle)?, Vec::new());
     for item in outbox::items(conn, &message.id, i64::MAX)? {
         let action = match &item.action_id {
             Some(id) => actions::find(conn, id)?,
             None => None,
         };
         let waits = action.as_ref().is_some_and(|action| action.status_at(now) == Status::Pending);
-        if waits || !matches!(item.topic, Topic::Requested | Topic::Reminder) {
+        let wanted = match (&action, &to) {
+            (Some(action), Some(to)) if bundle.list() == Some(List::Requests) => is_wanted(conn, to, action)?,
+            _ => true,
+        };
+        if wanted && (waits || !matches!(item.topic, Topic::Requested | Topic::Reminder)) {
             items.push((item, action.map(|action| action.agent_id)));
         }
     }
     Ok(Basis {
-        to: people::find(conn, &message.person_id)?,
+        to,
         clock: WallClock::of(preferences::settings(conn, &message.person_id)?.as_ref()),
         items,
         now,
     })
+}
+
+/// Whom a message is for, unless they have left the list since, or may no longer know.
+fn reader(conn: &mut Conn, message: &Message, bundle: Bundle) -> QueryResult<Option<Person>> {
+    let left = preferences::mutes(conn, &message.person_id)?;
+    let has_left = bundle.list().is_some_and(|list| left.contains(&list));
+    let may_know = |person: &Person| bundle != Bundle::Undelivered || person.role == Role::Owner;
+    let person = people::find(conn, &message.person_id)?;
+    Ok(person.filter(|person| person.enabled && !has_left && may_know(person)))
+}
+
+/// Whether a person still wants to be told of such actions.
+fn is_wanted(conn: &mut Conn, person: &Person, action: &Action) -> QueryResult<bool> {
+    let rules = preferences::rules(conn, &person.id)?;
+    let of_kind = rules.iter().filter(|rule| rule.kind == action.kind);
+    let amount = action.amount.zip(action.unit.as_deref());
+    Ok(timing_of(of_kind, person.role, amount) != Timing::Never)
 }

@@ -2,7 +2,7 @@
 
 use super::{
     Notifier,
-    audience::audience,
+    audience::{Audience, Listener},
     timing::{half_time, paced},
 };
 use crate::{
@@ -27,42 +27,59 @@ impl Notifier {
         let planned = self.gate.db.write(move |conn| {
             let now = notifier.gate.clock.now(conn)?;
             let due = notices::take_due(conn, now, BATCH)?;
-            for notice in &due {
-                notifier.address(conn, notice, now)?;
-            }
+            notifier.address(conn, &due, now)?;
             Ok(due.len())
         });
         planned.await
     }
 
-    fn address(&self, conn: &mut Conn, notice: &Notice, now: Timestamp) -> QueryResult<()> {
-        for listener in audience(conn, notice, now)? {
-            for channel in self.channels.iter() {
-                let envelope = Envelope {
-                    channel: channel.name().to_owned(),
-                    person_id: listener.person_id.clone(),
-                    bundle: listener.bundle.as_str().to_owned(),
-                };
-                let last = outbox::last_begun(conn, &envelope)?;
-                let due = paced(listener.due_at, last, listener.latest, now);
-                // The id is known to nobody before this commits.
-                let message = outbox::collect(conn, &new_id(), &envelope, due, now)?;
-                let item = Item {
-                    message_id: message.id,
-                    notice_id: notice.id.clone(),
-                    topic: notice.topic,
-                    at: notice.at,
-                    action_id: notice.action_id.clone(),
-                    detail: notice.detail.clone(),
-                };
-                outbox::add(conn, &item)?;
+    fn address(&self, conn: &mut Conn, due: &[Notice], now: Timestamp) -> QueryResult<()> {
+        let (audience, mut told) = (Audience::load(conn, now)?, Vec::new());
+        for notice in due {
+            told.extend(audience.of(conn, notice)?.into_iter().map(|listener| (listener, notice)));
+            if let (Topic::Requested, Some(id)) = (notice.topic, &notice.action_id) {
+                remind(conn, id, now)?;
             }
         }
-        match (notice.topic, &notice.action_id) {
-            (Topic::Requested, Some(id)) => remind(conn, id, now),
-            _ => Ok(()),
+        // Everybody locks messages in one order.
+        told.sort_by(|(one, _), (other, _)| {
+            (&one.person_id, one.bundle.as_str()).cmp(&(&other.person_id, other.bundle.as_str()))
+        });
+        for (listener, notice) in &told {
+            for channel in self.channels.iter() {
+                put(conn, channel.name(), listener, notice, now)?;
+            }
         }
+        Ok(())
     }
+}
+
+/// Puts a notice into the message that collects for a listener.
+fn put(
+    conn: &mut Conn,
+    channel: &str,
+    listener: &Listener,
+    notice: &Notice,
+    now: Timestamp,
+) -> QueryResult<()> {
+    let envelope = Envelope {
+        channel: channel.to_owned(),
+        person_id: listener.person_id.clone(),
+        bundle: listener.bundle.as_str().to_owned(),
+    };
+    let last = outbox::last_begun(conn, &envelope)?;
+    let due = paced(listener.due_at, last, listener.quiet, listener.latest, now);
+    // The id is known to nobody before this commits.
+    let message = outbox::collect(conn, &new_id(), &envelope, due, now)?;
+    let item = Item {
+        message_id: message.id,
+        notice_id: notice.id.clone(),
+        topic: notice.topic,
+        at: notice.at,
+        action_id: notice.action_id.clone(),
+        detail: notice.detail.clone(),
+    };
+    outbox::add(conn, &item)
 }
 
 /// Has an action that still waits told of once more at half its time.

@@ -35,14 +35,13 @@ impl WallClock {
         Self { zone, quiet }
     }
 
-    /// When to tell of something new, unless it is too late then.
+    /// When to tell of something new, quiet hours aside.
     pub fn due(self, timing: Timing, now: Timestamp) -> Timestamp {
-        let due = match timing {
+        match timing {
             Timing::AtOnce | Timing::Never => now,
             Timing::QuarterHourly => self.next_mark(now, 15),
             Timing::Hourly => self.next_mark(now, 60),
-        };
-        self.after_quiet(due)
+        }
     }
 
     /// The next time that the clock shows whole `minutes` of an hour.
@@ -96,14 +95,16 @@ pub fn half_time(action: &Action) -> Timestamp {
     action.requested_at + (action.expires_at - action.requested_at) / 2
 }
 
-/// Not before the pace allows, nor later than `latest`, nor in the past.
+/// Not before the pace allows, nor in quiet hours; but not later than `latest`, and not in the past.
 pub fn paced(
     due: Timestamp,
     last_begun: Option<Timestamp>,
+    quiet: Option<WallClock>,
     latest: Option<Timestamp>,
     now: Timestamp,
 ) -> Timestamp {
     let due = last_begun.map_or(due, |begun| due.max(begun + PACE));
+    let due = quiet.map_or(due, |clock| clock.after_quiet(due));
     latest.map_or(due, |latest| due.min(latest)).max(now)
 }
 
@@ -166,9 +167,9 @@ mod tests {
     #[test]
     fn the_pace_gives_way_to_the_latest_time() {
         let (now, begun) = (at("2026-01-05 10:00:00"), Some(at("2026-01-05 09:59:00")));
-        assert_eq!(paced(now, None, None, now), now);
-        assert_eq!(paced(now, begun, None, now), at("2026-01-05 10:01:00"));
-        assert_eq!(paced(now, begun, Some(at("2026-01-05 10:00:20")), now), at("2026-01-05 10:00:20"));
-        assert_eq!(paced(now, begun, Some(at("2026-01-05 09:00:00")), now), now);
+        assert_eq!(paced(now, None, None, None, now), now);
+        assert_eq!(paced(now, begun, None, None, now), at("2026-01-05 10:01:00"));
+        assert_eq!(paced(now, begun, None, Some(at("2026-01-05 10:00:20")), now), at("2026-01-05 10:00:20"));
+        assert_eq!(paced(now, begun, None, Some(at("2026-01-05 09:00:00")), now), now);
     }
 }

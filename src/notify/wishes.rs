@@ -74,15 +74,16 @@ impl Notifier {
         let (clock, event) = (self.gate.clock.clone(), new_id());
         let decider = person.decider(source.clone());
         let kept = self.gate.db.write(move |conn| {
-            if let Err(denial) = decider.hold(conn, &clock, |_| true)? {
-                return Ok(Err(denial));
-            }
-            let Some(person) = people::lock(conn, &decider.person_id)? else {
-                return Ok(Ok(()));
+            // Alone before it is shared: two windows that save at once follow one another.
+            people::lock(conn, &decider.person_id)?;
+            let person = match decider.hold(conn, &clock, |_| true)? {
+                Ok(person) => person,
+                Err(denial) => return Ok(Err(denial)),
             };
             let now = clock.now(conn)?;
             preferences::replace(conn, &wishes.settings, &wishes.rules)?;
-            for list in List::ALL {
+            let shown = |list: &&List| **list != List::Deliveries || person.role == Role::Owner;
+            for list in List::ALL.iter().filter(shown) {
                 if wishes.left.contains(list) {
                     preferences::mute(conn, &person.id, *list, now)?;
                 } else {

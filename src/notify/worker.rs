@@ -112,7 +112,8 @@ impl Notifier {
         }
         let tidied = self.gate.db.write(move |conn| {
             if let Some(before) = notices {
-                notices::forget(conn, before, TIDY)?;
+                let forgotten = notices::forget(conn, before, TIDY)?;
+                tracing::info!(forgotten, "nobody was told for a day, because SMTP_URL is not set here");
             }
             if let Some(before) = messages {
                 outbox::forget(conn, before, TIDY)?;

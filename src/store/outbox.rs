@@ -117,13 +117,21 @@ pub fn items(conn: &mut Conn, message_id: &str, limit: i64) -> QueryResult<Vec<I
         .load(conn)
 }
 
+/// How many things a message tells.
+pub fn count_items(conn: &mut Conn, message_id: &str) -> QueryResult<i64> {
+    outbox_items::table
+        .filter(outbox_items::message_id.eq(message_id))
+        .count()
+        .get_result(conn)
+}
+
 /// When a message in this envelope was last taken on its way.
 pub fn last_begun(conn: &mut Conn, envelope: &Envelope) -> QueryResult<Option<Timestamp>> {
     outbox::table
         .filter(outbox::person_id.eq(&envelope.person_id))
         .filter(outbox::channel.eq(&envelope.channel))
         .filter(outbox::bundle.eq(&envelope.bundle))
-        .filter(outbox::begun_at.is_not_null())
+        .filter(outbox::begun_at.is_not_null().and(outbox::status.ne(State::Dropped)))
         .order(outbox::begun_at.desc())
         .select(outbox::begun_at)
         .first::<Option<Timestamp>>(conn)
@@ -149,21 +157,32 @@ pub fn first_about(
         .optional()
 }
 
-/// When a person was last told that an action waits, or whether such a message is still to go: then `Some(None)`.
-pub fn told_of_request(
-    conn: &mut Conn,
-    person_id: &str,
-    action_id: &str,
-) -> QueryResult<Option<Option<Timestamp>>> {
-    outbox::table
+/// What a person knows of an action that waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Knows {
+    /// Nothing, as far as can be told.
+    Nothing,
+    /// A message is about to go.
+    Soon,
+    /// They were told then.
+    Since(Timestamp),
+}
+
+/// What a person knows of an action that waits. A message that failed, or was given up, told them nothing.
+pub fn knows(conn: &mut Conn, person_id: &str, action_id: &str) -> QueryResult<Knows> {
+    let told: Vec<(State, Option<Timestamp>, Option<String>)> = outbox::table
         .inner_join(outbox_items::table)
         .filter(outbox_items::action_id.eq(action_id))
         .filter(outbox_items::topic.eq(Topic::Requested))
         .filter(outbox::person_id.eq(person_id))
-        .order(outbox::created_at.desc())
-        .select(outbox::ended_at)
-        .first(conn)
-        .optional()
+        .select((outbox::status, outbox::ended_at, outbox::last_error))
+        .load(conn)?;
+    let knows = |(state, ended_at, error): &(State, Option<Timestamp>, Option<String>)| match state {
+        State::Sent => ended_at.map(Knows::Since),
+        State::Waiting if error.is_none() => Some(Knows::Soon),
+        _ => None,
+    };
+    Ok(told.iter().find_map(knows).unwrap_or(Knows::Nothing))
 }
 
 /// Takes the message that is due first, under `lease` until `until`; none when none is due or free.
@@ -182,9 +201,17 @@ pub fn claim(conn: &mut Conn, lease: &str, now: Timestamp, until: Timestamp) -> 
     .optional()
 }
 
+/// Prolongs a lease; 0 when it was taken over.
+pub fn renew(conn: &mut Conn, id: &str, lease: &str, until: Timestamp) -> QueryResult<usize> {
+    diesel::update(outbox::table.find(id).filter(outbox::lease.eq(lease)))
+        .set(outbox::leased_until.eq(until))
+        .execute(conn)
+}
+
 /// Ends a held message; 0 when the lease was taken over.
 pub fn end(
     conn: &mut Conn,
+    id: &str,
     lease: &str,
     state: State,
     error: Option<&str>,
@@ -197,18 +224,28 @@ pub fn end(
         outbox::lease.eq(None::<String>),
         outbox::leased_until.eq(None::<Timestamp>),
     );
-    diesel::update(outbox::table.filter(outbox::lease.eq(lease))).set(changes).execute(conn)
+    diesel::update(outbox::table.find(id).filter(outbox::lease.eq(lease)))
+        .set(changes)
+        .execute(conn)
 }
 
 /// Puts a held message back, to be tried again at `due_at`; 0 when the lease was taken over.
-pub fn put_back(conn: &mut Conn, lease: &str, error: Option<&str>, due_at: Timestamp) -> QueryResult<usize> {
+pub fn put_back(
+    conn: &mut Conn,
+    id: &str,
+    lease: &str,
+    error: Option<&str>,
+    due_at: Timestamp,
+) -> QueryResult<usize> {
     let changes = (
         outbox::due_at.eq(due_at),
         outbox::last_error.eq(error),
         outbox::lease.eq(None::<String>),
         outbox::leased_until.eq(None::<Timestamp>),
     );
-    diesel::update(outbox::table.filter(outbox::lease.eq(lease))).set(changes).execute(conn)
+    diesel::update(outbox::table.find(id).filter(outbox::lease.eq(lease)))
+        .set(changes)
+        .execute(conn)
 }
 
 /// Brings a dead message back, to be tried at once, and for as long as a new one; 0 when it was not dead.
@@ -224,6 +261,14 @@ pub fn revive(conn: &mut Conn, id: &str, now: Timestamp) -> QueryResult<usize> {
         .execute(conn)
 }
 
+/// Whether another message to a person was given up after a time.
+pub fn has_died(conn: &mut Conn, person_id: &str, since: Timestamp, but: &str) -> QueryResult<bool> {
+    let dead = outbox::table
+        .filter(outbox::status.eq(State::Dead).and(outbox::ended_at.gt(since)))
+        .filter(outbox::person_id.eq(person_id).and(outbox::id.ne(but)));
+    diesel::select(diesel::dsl::exists(dead)).get_result(conn)
+}
+
 /// Whether a message is due.
 pub fn any_due(conn: &mut Conn, now: Timestamp) -> QueryResult<bool> {
     let free = outbox::leased_until.is_null().or(outbox::leased_until.le(now));
@@ -231,19 +276,19 @@ pub fn any_due(conn: &mut Conn, now: Timestamp) -> QueryResult<bool> {
     diesel::select(diesel::dsl::exists(due)).get_result(conn)
 }
 
-/// Whether there are messages that were sent or dropped before a time.
+/// Whether there are messages that ended before a time.
 pub fn any_before(conn: &mut Conn, before: Timestamp) -> QueryResult<bool> {
     let old = outbox::table
-        .filter(outbox::status.eq_any([State::Sent, State::Dropped]))
+        .filter(outbox::status.ne(State::Waiting))
         .filter(outbox::ended_at.lt(before));
     diesel::select(diesel::dsl::exists(old)).get_result(conn)
 }
 
-/// Forgets messages that were sent or dropped before a time, at most `limit`.
+/// Forgets messages that ended before a time, at most `limit`.
 pub fn forget(conn: &mut Conn, before: Timestamp, limit: i64) -> QueryResult<usize> {
     sql_query(
         "DELETE FROM outbox WHERE id IN \
-         (SELECT id FROM outbox WHERE status IN ('sent', 'dropped') AND ended_at < $1 LIMIT $2)",
+         (SELECT id FROM outbox WHERE status <> 'waiting' AND ended_at < $1 LIMIT $2)",
     )
     .bind::<SqlTimestamp, _>(before)
     .bind::<BigInt, _>(limit)

@@ -84,14 +84,12 @@ impl Row {
             State::Dead => "Given up",
             State::Dropped => "Not needed",
         };
-        let action_id = match delivery.items.as_slice() {
-            [item] => item.action_id.clone(),
-            _ => None,
-        };
+        let only = delivery.first.as_ref().filter(|_| delivery.count == 1);
+        let action_id = only.and_then(|item| item.action_id.clone());
         Self {
             id: message.id.clone(),
             to: delivery.to.email.clone(),
-            what: what(&message.bundle, delivery.items.len()),
+            what: what(&message.bundle, delivery.count),
             action_id,
             state: message.status,
             word,
@@ -102,7 +100,7 @@ impl Row {
     }
 }
 
-fn what(bundle: &str, count: usize) -> String {
+fn what(bundle: &str, count: i64) -> String {
     let (one, many) = match bundle.parse() {
         Ok(Bundle::AtOnce | Bundle::Digest) => ("A request", "requests"),
         Ok(Bundle::Reminders) => ("A reminder", "reminders"),

@@ -7,19 +7,19 @@ use crate::{
     db::{Conn, QueryResult, Timestamp},
     store::{
         people::{self, Person},
-        schema::{outbox, people as accounts},
+        schema::{notices, outbox, people as accounts},
     },
 };
 
 /// How delivering goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Health {
-    /// Messages that are to be delivered, those included that are to be tried again.
+    /// Messages that are to be delivered, those included that are to be tried again, and notices yet to become messages.
     pub waiting: i64,
     /// Of those, the ones whose last try failed.
     pub failing: i64,
     pub dead: i64,
-    /// Since when the oldest message that is due has been due.
+    /// Since when the oldest message or notice that should be with somebody by now waits, failed tries or not.
     pub oldest_due: Option<Timestamp>,
     /// Sent since a time.
     pub sent: i64,
@@ -29,14 +29,18 @@ pub struct Health {
 pub fn health(conn: &mut Conn, now: Timestamp, since: Timestamp) -> QueryResult<Health> {
     let waiting = outbox::table.filter(outbox::status.eq(State::Waiting));
     let sent = outbox::table.filter(outbox::status.eq(State::Sent));
+    let untold = notices::table.filter(notices::due_at.le(now));
+    let begun = waiting.select(diesel::dsl::min(outbox::begun_at)).get_result::<Option<Timestamp>>(conn)?;
+    let due = waiting
+        .filter(outbox::due_at.le(now).and(outbox::attempts.eq(0)))
+        .select(diesel::dsl::min(outbox::due_at))
+        .get_result::<Option<Timestamp>>(conn)?;
+    let noticed = untold.select(diesel::dsl::min(notices::due_at)).get_result::<Option<Timestamp>>(conn)?;
     Ok(Health {
-        waiting: waiting.count().get_result(conn)?,
+        waiting: waiting.count().get_result::<i64>(conn)? + untold.count().get_result::<i64>(conn)?,
         failing: waiting.filter(outbox::last_error.is_not_null()).count().get_result(conn)?,
         dead: outbox::table.filter(outbox::status.eq(State::Dead)).count().get_result(conn)?,
-        oldest_due: waiting
-            .filter(outbox::due_at.le(now))
-            .select(diesel::dsl::min(outbox::due_at))
-            .get_result(conn)?,
+        oldest_due: [begun, due, noticed].into_iter().flatten().min(),
         sent: sent.filter(outbox::ended_at.gt(since)).count().get_result(conn)?,
     })
 }

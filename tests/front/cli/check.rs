@@ -40,7 +40,7 @@ fn a_test_mail_goes_through_the_mail_server_and_its_words_are_passed_on() {
     let said = program.run(&check);
     assert_eq!(said.code, Some(1));
     assert!(said.out.contains("PROBLEM: The mail server refused the test mail: "), "{}", said.out);
-    assert!(said.out.contains("Mailbox unavailable"), "{}", said.out);
+    assert!(said.out.contains("No such mailbox here"), "{}", said.out);
 
     let stranger = Program::bare().with("SMTP_URL", &post.url);
     let said = stranger.run(&check);

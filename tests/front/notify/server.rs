@@ -77,14 +77,14 @@ async fn a_mailbox_that_does_not_exist_is_given_up_shown_and_tried_again_when_as
     let owner = app.person(Role::Owner).await;
     let session = app.session(owner).await;
     let page = session.get("/deliveries").await.html;
-    for said in ["approver@example.com", "Given up", "Mailbox unavailable"] {
+    for said in ["approver@example.com", "Given up", "No such mailbox here"] {
         assert!(page.contains(said), "{said}: {page}");
     }
     // The owner is told of it, once the server takes mail again.
     post.does(None);
     work(&app.inner.notifier).await;
     let told = mails(&app, &post, 1).await;
-    let told: Vec<_> = told.iter().filter(|mail| mail.text.contains("Mailbox unavailable")).collect();
+    let told: Vec<_> = told.iter().filter(|mail| mail.text.contains("No such mailbox here")).collect();
     assert_eq!(told[0].to, ["owner@example.com"]);
 
     let (_, retry) = page.split_once("action=\"/deliveries/").expect("a form to try again");
@@ -117,6 +117,38 @@ async fn a_server_that_never_takes_it_is_given_up_after_days(backend: &Backend) 
         assert!(tries < 30);
     }
     assert!(tries >= 9, "for three days: {tries} times eight hours");
+}
+
+backends!(a_refusal_that_may_pass_is_no_end);
+async fn a_refusal_that_may_pass_is_no_end(backend: &Backend) {
+    let post = Post::open();
+    let app = asked_once(*backend, &post, Fault::Unwelcome).await;
+    work(&app.inner.notifier).await;
+    assert_eq!(app.rival().count("outbox", "status = 'waiting' AND last_error LIKE '%Not from you%'"), 1);
+    post.does(None);
+    app.time().shift(TimeDelta::seconds(40));
+    assert_eq!(mails(&app, &post, 1).await.len(), 1);
+}
+
+backends!(a_server_that_comes_back_is_found_while_the_request_can_be_decided);
+async fn a_server_that_comes_back_is_found_while_the_request_can_be_decided(backend: &Backend) {
+    let post = Post::open();
+    let app = asked_once(*backend, &post, Fault::Busy(usize::MAX)).await;
+    let minute = async || {
+        work(&app.inner.notifier).await;
+        app.time().shift(TimeDelta::minutes(1));
+    };
+    for _ in 0..16 {
+        minute().await;
+    }
+    let metrics = reqwest::get(format!("{}/metrics", app.url)).await.unwrap().text().await.unwrap();
+    let oldest = metrics.lines().find_map(|line| line.strip_prefix("countersign_outbox_oldest_seconds "));
+    assert!(oldest.unwrap().parse::<i64>().unwrap() >= 900, "{oldest:?}");
+    post.does(None);
+    for _ in 0..6 {
+        minute().await;
+    }
+    assert!(!post.mails().is_empty(), "it expires untold");
 }
 
 backends!(a_server_that_hangs_holds_up_nobody_else);

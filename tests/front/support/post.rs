@@ -25,8 +25,10 @@ pub const PASSWORD: &str = "p@ss/word";
 /// What the post office does instead of taking mail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// Knows nobody of that name: 550.
+    /// Knows nobody of that name: 550 5.1.1.
     UnknownRecipient,
+    /// Takes nothing from this sender, and does not say for how long: 550.
+    Unwelcome,
     /// Asks to come back: 452 to so many mails, then it takes them.
     Busy(usize),
     /// Takes one mail and does not say so until it is let go.
@@ -181,7 +183,10 @@ impl Handler for Desk {
     fn rcpt(&mut self, to: &str) -> Response {
         let fault = *self.counter.fault();
         if fault == Some(Fault::UnknownRecipient) {
-            return response::NO_MAILBOX;
+            return Response::custom(550, "5.1.1 No such mailbox here".to_owned());
+        }
+        if fault == Some(Fault::Unwelcome) {
+            return Response::custom(550, "Not from you".to_owned());
         }
         if let Some(Fault::Busy(left)) = fault
             && self.counter.once_more(Fault::Busy, left)
