@@ -11,11 +11,15 @@ use crate::{
         people::{self, Person, Role},
         preferences::{self, List, Timing},
     },
+    text,
     workflow::Detail,
 };
 
 /// How many things one letter tells; more are counted. Readers of mail cut off what is longer than about 100 kB.
 const TOLD: usize = 50;
+/// About how many bytes they may come to, and how many one of them takes beside what its agent wrote.
+const BYTES: usize = 90_000;
+const BYTES_EACH: usize = 2_000;
 
 /// A letter to one person.
 pub struct Letter {
@@ -70,6 +74,11 @@ impl Letter {
 }
 
 impl Told {
+    /// About how much of a letter the agent's words take.
+    fn bytes(&self) -> usize {
+        self.action().map_or(0, |detail| text::plain(&detail.action.reason).len())
+    }
+
     /// The action it is about.
     pub fn action(&self) -> Option<&Detail> {
         match self {
@@ -107,10 +116,12 @@ impl Notifier {
         });
         let basis = basis.await?;
         let Some(to) = basis.to else { return Ok(None) };
-        let (mut told, mut left_out) = (Vec::new(), Vec::new());
+        let (mut told, mut left_out, mut bytes) = (Vec::new(), Vec::new(), 0);
         for (item, agent_id) in basis.items {
-            if told.len() < TOLD {
-                told.extend(self.tell(item).await?);
+            if told.len() < TOLD && bytes < BYTES {
+                let one = self.tell(item).await?;
+                bytes += one.as_ref().map_or(0, |one| one.bytes() + BYTES_EACH);
+                told.extend(one);
             } else {
                 left_out.push(LeftOut {
                     agent_id,

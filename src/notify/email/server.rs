@@ -72,7 +72,11 @@ impl FromStr for Authority {
         let pem =
             fs::read(path).map_err(|error| format!("must name a PEM file that can be read: {error}"))?;
         let holds_one = pem.windows(BEGIN.len()).any(|part| part == BEGIN);
-        let certificate = Certificate::from_pem(&pem).ok().filter(|_| holds_one);
+        let usable = |certificate: &Certificate| {
+            let parameters = TlsParameters::builder("localhost".to_owned());
+            parameters.add_root_certificate(certificate.clone()).build_rustls().is_ok()
+        };
+        let certificate = Certificate::from_pem(&pem).ok().filter(|_| holds_one).filter(usable);
         certificate
             .map(Self)
             .ok_or_else(|| "must name a file that holds a certificate in PEM form".to_owned())

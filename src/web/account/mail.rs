@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use chrono::{NaiveTime, Timelike};
 use chrono_tz::TZ_VARIANTS;
 use iso_currency::Currency;
 
@@ -280,12 +281,11 @@ fn minute(field: &str, text: &str) -> Result<Option<i32>, Denial> {
     if text.is_empty() {
         return Ok(None);
     }
-    let read = || {
-        let (hour, minute) = text.split_once(':')?;
-        let (hour, minute): (i32, i32) = (hour.parse().ok()?, minute.get(..2)?.parse().ok()?);
-        ((0..24).contains(&hour) && (0..60).contains(&minute)).then_some(hour * 60 + minute)
-    };
-    let read = read()
+    // A browser sends "22:00"; chrono alone would also take signs and single figures.
+    let plain = text.len() == "22:00".len() && text.bytes().all(|byte| byte == b':' || byte.is_ascii_digit());
+    let read = NaiveTime::parse_from_str(text, "%H:%M").ok().filter(|_| plain);
+    let read = read
+        .and_then(|time| i32::try_from(time.num_seconds_from_midnight() / 60).ok())
         .ok_or_else(|| Denial::invalid(field, format!("{text} is no time of day; write it like 22:00.")))?;
     Ok(Some(read))
 }

@@ -65,6 +65,8 @@ async fn what_can_not_be_meant_is_refused_and_shown_as_it_was_typed(app: &TestAp
         vec![("time_zone", "UTC"), ("quiet_from", "22:00"), ("quiet_until", "22:00")],
         vec![("time_zone", "UTC"), ("quiet_from", "25:00"), ("quiet_until", "07:00")],
         vec![("time_zone", "UTC"), ("quiet_from", "soon"), ("quiet_until", "later")],
+        vec![("time_zone", "UTC"), ("quiet_from", "+2:+3"), ("quiet_until", "07:00")],
+        vec![("time_zone", "UTC"), ("quiet_from", "22:00:59x"), ("quiet_until", "07:00")],
         amount("1,000", "INR"),
         amount("-1", "INR"),
         amount("1.234", "INR"),

@@ -34,6 +34,26 @@ async fn a_flood_is_one_mail_and_each_request_of_it_is_in_there(backend: &Backen
     assert_eq!(post.mails().len(), 2);
 }
 
+backends!(no_reason_makes_a_mail_so_long_that_readers_cut_it);
+async fn no_reason_makes_a_mail_so_long_that_readers_cut_it(backend: &Backend) {
+    let post = Post::open();
+    let app = with_post(*backend, &post).await;
+    app.person(Role::Approver).await;
+    app.order("#1001", 500_000).await;
+    app.ask("request_refund", shop::refund("1001", 1)).await;
+    mails(&app, &post, 1).await;
+    for cents in 2..=40 {
+        let mut arguments = shop::refund("1001", cents);
+        arguments["reason"] = format!("a{}", "\u{E0041}".repeat(999)).into();
+        app.ask("request_refund", arguments).await;
+    }
+    work(&app.inner.notifier).await;
+    app.time().shift(TimeDelta::minutes(2));
+    let mails = super::mails(&app, &post, 2).await;
+    assert!(mails[1].html.len() < 130_000, "{} bytes", mails[1].html.len());
+    assert!(mails[1].subject.starts_with("39 requests"), "{}", mails[1].subject);
+}
+
 backends!(a_digest_comes_at_the_mark_and_never_after_half_the_time);
 async fn a_digest_comes_at_the_mark_and_never_after_half_the_time(backend: &Backend) {
     let post = Post::open();

@@ -60,6 +60,8 @@ fn unlinked(html: &str) -> String {
         }
         before = c;
     }
+    // A run of codes has one look: a reason of nothing else is no larger than another.
+    let marked = marked.replace("</span><span class=\"cp\">", " ");
     marked.replace("<span class=\"cp\">", &format!("<span class=\"cp\" style=\"{CODE}\">"))
 }
 
@@ -79,6 +81,13 @@ mod tests {
              a.<wbr>b@<wbr>evil.<wbr>example.</bdi>"
         );
         assert_eq!(shown("INR 8,999.00. Then: done"), "<bdi>INR 8,999.00. Then: done</bdi>");
+    }
+
+    #[test]
+    fn a_run_of_codes_is_marked_once() {
+        let html = shown(&"\u{E0041}".repeat(1000));
+        assert!(html.len() < 10_000, "{} bytes", html.len());
+        assert_eq!(html.matches("U+E0041").count(), 1000);
     }
 
     #[test]
