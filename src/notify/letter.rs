@@ -9,7 +9,7 @@ use crate::{
         notices::Topic,
         outbox::{self, Item, Message, State},
         people::{self, Person, Role},
-        preferences::{self, List, Timing},
+        preferences::{self, List, Rule, Timing},
     },
     text,
     workflow::Detail,
@@ -204,6 +204,7 @@ impl Notifier {
 
 fn basis(conn: &mut Conn, message: &Message, bundle: Bundle, now: Timestamp) -> QueryResult<Basis> {
     let (to, mut items) = (reader(conn, message, bundle)?, Vec::new());
+    let rules = preferences::rules(conn, &message.person_id)?;
     for item in outbox::items(conn, &message.id, i64::MAX)? {
         let action = match &item.action_id {
             Some(id) => actions::find(conn, id)?,
@@ -211,7 +212,9 @@ fn basis(conn: &mut Conn, message: &Message, bundle: Bundle, now: Timestamp) -> 
         };
         let waits = action.as_ref().is_some_and(|action| action.status_at(now) == Status::Pending);
         let wanted = match (&action, &to) {
-            (Some(action), Some(to)) if bundle.list() == Some(List::Requests) => is_wanted(conn, to, action)?,
+            (Some(action), Some(to)) if bundle.list() == Some(List::Requests) => {
+                is_wanted(&rules, to, action)
+            }
             _ => true,
         };
         if wanted && (waits || !matches!(item.topic, Topic::Requested | Topic::Reminder)) {
@@ -236,9 +239,8 @@ fn reader(conn: &mut Conn, message: &Message, bundle: Bundle) -> QueryResult<Opt
 }
 
 /// Whether a person still wants to be told of such actions.
-fn is_wanted(conn: &mut Conn, person: &Person, action: &Action) -> QueryResult<bool> {
-    let rules = preferences::rules(conn, &person.id)?;
+fn is_wanted(rules: &[Rule], person: &Person, action: &Action) -> bool {
     let of_kind = rules.iter().filter(|rule| rule.kind == action.kind);
     let amount = action.amount.zip(action.unit.as_deref());
-    Ok(timing_of(of_kind, person.role, amount) != Timing::Never)
+    timing_of(of_kind, person.role, amount) != Timing::Never
 }

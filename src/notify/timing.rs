@@ -75,18 +75,7 @@ impl WallClock {
 
     /// What the clock shows.
     pub fn local(self, at: Timestamp) -> Timestamp {
-        at + self.zone.offset_from_utc_datetime(&at).fix().local_minus_utc_delta()
-    }
-}
-
-/// The offset of a zone as a difference of times.
-trait Delta {
-    fn local_minus_utc_delta(&self) -> TimeDelta;
-}
-
-impl Delta for chrono::FixedOffset {
-    fn local_minus_utc_delta(&self) -> TimeDelta {
-        TimeDelta::seconds(i64::from(self.local_minus_utc()))
+        at + TimeDelta::seconds(i64::from(self.zone.offset_from_utc_datetime(&at).fix().local_minus_utc()))
     }
 }
 
