@@ -15,6 +15,7 @@ mod postgres_url;
 mod pulse;
 mod trouble;
 mod verdict;
+mod writer;
 
 use std::{sync::Arc, time::Duration};
 
@@ -31,6 +32,7 @@ use pulse::Pulse;
 pub use trouble::is_duplicate;
 use trouble::{Trouble, is_lost_connection, trouble};
 use verdict::was_committed;
+use writer::Writer;
 
 pub use diesel::QueryResult;
 pub use diesel::result::Error as QueryError;
@@ -51,6 +53,8 @@ const TRIES: u32 = 8;
 pub struct Db {
     readers: Arc<Pool>,
     writers: Arc<Pool>,
+    /// Where one thread writes for all: on SQLite.
+    writer: Option<Arc<Writer>>,
     pulse: Arc<Pulse>,
 }
 
@@ -65,7 +69,7 @@ impl Db {
             file::look(path)?;
             file::make_private(path)?;
         }
-        Ok(Self::with(url, Opening::Use))
+        Self::with(url, Opening::Use)
     }
 
     /// The database as it is, for reading alone: nothing is made and nothing is changed. Nothing is answered where a
@@ -79,15 +83,21 @@ impl Db {
         {
             return file::could_be_made(path).map(|()| None);
         }
-        Ok(Some(Self::with(url, Opening::Look)))
+        Self::with(url, Opening::Look).map(Some)
     }
 
-    fn with(url: &DatabaseUrl, opening: Opening) -> Self {
-        Self {
+    fn with(url: &DatabaseUrl, opening: Opening) -> Result<Self> {
+        let writers = Arc::new(pool::writers(url, opening));
+        let writer = match url {
+            DatabaseUrl::Sqlite(_) => Some(Writer::start(Arc::clone(&writers))),
+            DatabaseUrl::Postgres(_) => None,
+        };
+        Ok(Self {
             readers: Arc::new(pool::readers(url, opening)),
-            writers: Arc::new(pool::writers(url, opening)),
+            writers,
+            writer: writer.transpose().map_err(|error| Error::Unavailable(Box::new(error)))?.map(Arc::new),
             pulse: Arc::default(),
-        }
+        })
     }
 
     /// Applies the pending migrations, safely beside other processes that do the same.
@@ -124,37 +134,20 @@ impl Db {
         .await
     }
 
-    /// Runs one write transaction and answers after its commit. What the closure returns is committed, a `Denial`
-    /// inside it too; only a [`QueryError`] rolls back.
+    /// Runs one write and answers after its commit. What the closure returns is committed, a `Denial` inside it too; only a
+    /// [`QueryError`] rolls back. On SQLite it shares a transaction, and the wait for the disk, with whatever else is to be
+    /// written just then; on Postgres it has its own.
     pub async fn write<T, F>(&self, work: F) -> Result<T>
     where
         T: Send + 'static,
         F: Fn(&mut Conn) -> QueryResult<T> + Send + 'static,
     {
-        let pulse = Arc::clone(&self.pulse);
-        self.on_thread(&self.writers, move |pool| {
-            let counted = pulse.begin();
-            let mut conn = match pool.get() {
-                Ok(conn) => conn,
-                Err(error) => return counted.ended(Err(error)),
-            };
-            let work = |conn: &mut Conn| work(conn).inspect(|_| failpoint::reach("commit"));
-            let mut tries = 1;
-            failpoint::reach("begin");
-            loop {
-                match conn.transact(conn::Mode::Write, &work) {
-                    Err(error) if tries < TRIES && trouble(&error) == Trouble::Conflict => {
-                        std::thread::sleep(Duration::from_millis(u64::from(tries * tries)));
-                        tries += 1;
-                    }
-                    outcome => {
-                        failpoint::reach("committed");
-                        return counted.ended(outcome.map_err(Error::from));
-                    }
-                }
-            }
-        })
-        .await
+        let counted = self.pulse.begin();
+        let outcome = match &self.writer {
+            Some(writer) => writer.write(work).await,
+            None => self.on_thread(&self.writers, move |pool| write_alone(pool, &work)).await,
+        };
+        counted.ended(outcome)
     }
 
     /// A [`Db::write`] whose closure writes the audit event `event_id` whatever it decides. If the connection is lost and
@@ -213,5 +206,25 @@ impl Db {
         tokio::task::spawn_blocking(move || work(&pool))
             .await
             .map_err(|panic| Error::Internal(Box::new(panic)))?
+    }
+}
+
+/// Runs it in a transaction of its own, again after a conflict with another.
+fn write_alone<T>(pool: &Pool, work: &dyn Fn(&mut Conn) -> QueryResult<T>) -> Result<T> {
+    let mut conn = pool.get()?;
+    let work = |conn: &mut Conn| work(conn).inspect(|_| failpoint::reach("commit"));
+    let mut tries = 1;
+    failpoint::reach("begin");
+    loop {
+        match conn.transact(conn::Mode::Write, &work) {
+            Err(error) if tries < TRIES && trouble(&error) == Trouble::Conflict => {
+                std::thread::sleep(Duration::from_millis(u64::from(tries * tries)));
+                tries += 1;
+            }
+            outcome => {
+                failpoint::reach("committed");
+                return outcome.map_err(Error::from);
+            }
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr, time::Duration};
 
 use diesel::{
     Connection, ConnectionError, PgConnection, QueryableByName, RunQueryDsl, SqliteConnection,
-    connection::{SimpleConnection, TransactionManager},
+    connection::{CacheSize, SimpleConnection, TransactionManager},
     r2d2, sql_query, sql_types,
 };
 
@@ -72,7 +72,7 @@ impl DatabaseUrl {
 }
 
 /// How long a caller waits for a connection before it is told that the database is unavailable.
-const CHECKOUT: Duration = Duration::from_secs(5);
+pub(super) const CHECKOUT: Duration = Duration::from_secs(5);
 const SQLITE_READERS: u32 = 4;
 /// SQLite has one writer; one connection makes a fair queue of this process's.
 const SQLITE_WRITERS: u32 = 1;
@@ -142,9 +142,7 @@ impl r2d2::ManageConnection for Manager {
     fn connect(&self) -> Result<Conn, r2d2::Error> {
         let conn = match &self.0 {
             DatabaseUrl::Sqlite(path) => sqlite(&path.to_string_lossy(), self.1).map(Conn::Sqlite),
-            DatabaseUrl::Postgres(url) => {
-                PgConnection::establish(url).map(Conn::Postgres).map_err(without_password)
-            }
+            DatabaseUrl::Postgres(url) => postgres(url).map(Conn::Postgres),
         };
         conn.map_err(r2d2::Error::ConnectionError)
     }
@@ -160,6 +158,14 @@ impl r2d2::ManageConnection for Manager {
         std::thread::panicking()
             || <Conn as Connection>::TransactionManager::is_broken_transaction_manager(conn)
     }
+}
+
+/// Statements have no names: behind a pooler that lends connections by the transaction, a name that was given on one of them
+/// means something else on the next.
+fn postgres(url: &str) -> Result<PgConnection, ConnectionError> {
+    let mut conn = PgConnection::establish(&postgres_url::with_limits(url)).map_err(without_password)?;
+    conn.set_prepared_statement_cache_size(CacheSize::Disabled);
+    Ok(conn)
 }
 
 /// What libpq says once it tried to connect. Before that it quotes what it can't read, which may be the password.

@@ -1,6 +1,7 @@
 //! Stops and kills of the real program under load. Whoever was answered keeps what they were told, nothing is half done, and
 //! whoever was not answered finds out by asking again.
 
+mod disk;
 mod forced;
 mod known;
 mod load;
@@ -30,7 +31,7 @@ async fn killed_at_any_moment(backend: &Backend) {
         site.start().await;
         site.books.balance();
         let stored = known.still_holds(&site.database, &mut tally);
-        site.callers().ask_again(known, &stored).await;
+        site.callers().ask_again(&known, &stored).await;
         site.books.balance();
     })
     .await;

@@ -13,6 +13,7 @@ pub mod failpoints;
 pub mod held;
 pub mod http;
 pub mod person;
+pub mod pooler;
 pub mod post;
 pub mod postgres;
 pub mod program;

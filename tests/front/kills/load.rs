@@ -19,7 +19,7 @@ const APPROVERS: usize = 4;
 /// Everybody who calls one server.
 pub struct Callers {
     pub agents: Vec<Agent>,
-    approvers: Vec<Person>,
+    pub approvers: Vec<Person>,
 }
 
 /// The callers at work.
@@ -59,7 +59,7 @@ impl Callers {
     }
 
     /// Repeats every call that was not answered, and some that were.
-    pub async fn ask_again(&self, known: Known, stored: &Stored) {
+    pub async fn ask_again(&self, known: &Known, stored: &Stored) {
         let (agent, person) = (&self.agents[0], &self.approvers[0]);
         let unanswered = known.requests.iter().filter(|(_, _, answer)| answer.is_none());
         let answered = known.requests.iter().rev().filter(|(_, _, answer)| answer.is_some());

@@ -70,7 +70,12 @@ impl TestApp {
 
     /// On a database at the end of a cable. The tests look at it without one.
     pub async fn through(cable: &Cable, database: Database) -> Self {
-        Self::on(database, |config| config.database_url = cable.url.parse().unwrap(), App::build).await
+        Self::at(&cable.url, database).await
+    }
+
+    /// On a database that it finds at another address. The tests look at it directly.
+    pub async fn at(url: &str, database: Database) -> Self {
+        Self::on(database, |config| config.database_url = url.parse().unwrap(), App::build).await
     }
 
     async fn on(database: Database, configure: impl FnOnce(&mut Config), build: impl Build) -> Self {

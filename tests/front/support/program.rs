@@ -14,6 +14,8 @@ use super::app::SECRET;
 pub struct Program {
     pub folder: TempDir,
     settings: Vec<(String, String)>,
+    /// Another program, and its arguments, that starts this one in its own process.
+    through: Vec<String>,
 }
 
 /// What it said and how it ended.
@@ -36,6 +38,7 @@ impl Program {
         Self {
             folder,
             settings: Vec::new(),
+            through: Vec::new(),
         }
     }
 
@@ -45,10 +48,17 @@ impl Program {
         self
     }
 
+    /// From now on started by another program, which puts it in its own place.
+    pub fn go_through(&mut self, words: &[&str]) {
+        self.through = words.iter().map(ToString::to_string).collect();
+    }
+
     /// A command line, ready to be started.
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_countersign"));
-        command.args(arguments).current_dir(self.folder.path()).stdin(Stdio::null());
+        let program = env!("CARGO_BIN_EXE_countersign").to_owned();
+        let mut words = self.through.iter().chain([&program]);
+        let mut command = Command::new(words.next().unwrap());
+        command.args(words).args(arguments).current_dir(self.folder.path()).stdin(Stdio::null());
         command.env_clear().envs(self.settings.iter().map(|(name, value)| (name, value)));
         command
     }
@@ -66,6 +76,12 @@ impl Program {
 
     /// Starts what serves, and waits until it says where.
     pub fn serve(&self, arguments: &[&str]) -> Served {
+        self.try_to_serve(arguments)
+            .unwrap_or_else(|printed| panic!("it ended after printing:\n{printed}"))
+    }
+
+    /// The same with what may end instead; then what it printed.
+    pub fn try_to_serve(&self, arguments: &[&str]) -> Result<Served, String> {
         let mut command = self.command(arguments);
         command.env("COUNTERSIGN_LOG", "info,json").stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
@@ -73,7 +89,10 @@ impl Program {
         let mut printed = String::new();
         let url = loop {
             let begin = printed.len();
-            assert!(log.read_line(&mut printed).unwrap() > 0, "it ended after printing:\n{printed}");
+            if log.read_line(&mut printed).unwrap() == 0 {
+                child.wait().unwrap();
+                return Err(printed);
+            }
             let line = serde_json::from_str::<Value>(&printed[begin..]).unwrap_or_default();
             if let Some(listen) = line["fields"]["listen"].as_str() {
                 break format!("http://{listen}");
@@ -81,7 +100,7 @@ impl Program {
         };
         // A program that can't write its log would stop.
         std::thread::spawn(move || io::copy(&mut log, &mut io::sink()));
-        Served { url, child }
+        Ok(Served { url, child })
     }
 }
 

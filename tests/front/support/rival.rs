@@ -106,6 +106,23 @@ impl Rival {
             .collect()
     }
 
+    /// How SQLite means to run a statement, whatever its parameters are.
+    #[track_caller]
+    pub fn plan(&mut self, sql: &str) -> Vec<String> {
+        #[derive(QueryableByName)]
+        struct Step {
+            #[diesel(sql_type = Text)]
+            detail: String,
+        }
+        let steps: QueryResult<Vec<Step>> =
+            sql_query(format!("EXPLAIN QUERY PLAN {sql}")).load(&mut self.conn);
+        steps
+            .unwrap_or_else(|error| panic!("{sql}: {error}"))
+            .into_iter()
+            .map(|step| step.detail)
+            .collect()
+    }
+
     /// All that a refused call must leave as it was.
     #[track_caller]
     pub fn everything(&mut self) -> Vec<String> {

@@ -64,6 +64,14 @@ impl Site {
         self.serving = Some(server);
     }
 
+    /// Starts the program behind another one that may make it fail. Whether it came so far as to serve.
+    pub fn start_through(&mut self, words: &[&str]) -> bool {
+        self.program.go_through(words);
+        self.serving = self.program.try_to_serve(&["serve"]).ok();
+        self.program.go_through(&[]);
+        self.serving.is_some()
+    }
+
     /// Sends the program a signal. Answers its exit code, and how long it took to end.
     pub fn stop(&mut self, signal: &str) -> (Option<i32>, Duration) {
         self.serving.take().unwrap().stop(signal)
