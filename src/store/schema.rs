@@ -87,6 +87,7 @@ diesel::table! {
         action_id -> Text,
         subject -> Text,
         version -> BigInt,
+        expires_at -> Nullable<Timestamp>,
     }
 }
 

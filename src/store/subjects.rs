@@ -5,18 +5,25 @@ use std::collections::BTreeMap;
 use diesel::prelude::*;
 
 use super::schema::action_subjects;
-use crate::db::{Conn, QueryResult};
+use crate::db::{Conn, QueryResult, Timestamp};
 
 /// Each record's name ("order:#1044") with the version it had.
 pub type Versions = BTreeMap<String, i64>;
 
-pub fn insert(conn: &mut Conn, action_id: &str, versions: &Versions) -> QueryResult<()> {
+/// The records of a new action, which can be open until `expires_at`.
+pub fn insert(
+    conn: &mut Conn,
+    action_id: &str,
+    versions: &Versions,
+    expires_at: Timestamp,
+) -> QueryResult<()> {
     for (subject, version) in versions {
         diesel::insert_into(action_subjects::table)
             .values((
                 action_subjects::action_id.eq(action_id),
                 action_subjects::subject.eq(subject),
                 action_subjects::version.eq(version),
+                action_subjects::expires_at.eq(expires_at),
             ))
             .execute(conn)?;
     }

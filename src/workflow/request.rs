@@ -198,7 +198,7 @@ impl Gate {
         let action = self.draft(request, ids, slot, params, previous_action_id, case.as_ref(), now);
         actions::insert(conn, &action)?;
         failpoint::reach("action");
-        subjects::insert(conn, &action.id, &case.versions())?;
+        subjects::insert(conn, &action.id, &case.versions(), action.expires_at)?;
         slots::point(conn, slot, &action.id, action.attempt).and_then(must_be_one)?;
         notices::insert(conn, &Notice::of_action(&ids.event, Topic::Requested, &action.id, now))?;
         Ok(Ok(Asked {

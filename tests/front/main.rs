@@ -36,6 +36,7 @@ mod contract;
 mod corpus;
 mod demo;
 mod failures;
+mod growth;
 mod harness;
 mod health;
 mod histories;

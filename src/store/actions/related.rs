@@ -10,7 +10,8 @@ use crate::{
 
 type Backend = <Conn as Connection>::Backend;
 
-/// What is open, or was executed after `since`. What a revoked agent asked for can't run any more.
+/// What is open, or was executed after `since`. What a revoked agent asked for can't run any more. Whatever was executed could
+/// still be decided then: among many, those that could are found first, and long histories are not looked at.
 fn close(now: Timestamp, since: Timestamp) -> actions::BoxedQuery<'static, Backend> {
     let revoked = agents::table.filter(agents::revoked_at.is_not_null()).select(agents::id);
     let open = actions::status
@@ -44,7 +45,7 @@ pub fn close_on_same_records(
         .select(action_subjects::subject)
         .load::<String>(conn)?;
     let on_them = action_subjects::table
-        .filter(action_subjects::subject.eq_any(subjects))
+        .filter(action_subjects::subject.eq_any(subjects).and(action_subjects::expires_at.gt(since)))
         .select(action_subjects::action_id);
     close(now, since)
         .filter(actions::id.eq_any(on_them).and(actions::fingerprint.ne(action.fingerprint.clone())))
@@ -98,7 +99,8 @@ pub fn equal_and_close(
     since: Timestamp,
 ) -> QueryResult<Vec<Action>> {
     close(now, since)
-        .filter(actions::fingerprint.eq(action.fingerprint.clone()).and(actions::id.ne(action.id.clone())))
+        .filter(actions::fingerprint.eq(action.fingerprint.clone()).and(actions::expires_at.gt(since)))
+        .filter(actions::id.ne(action.id.clone()))
         .order(actions::id.asc())
         .select(Action::as_select())
         .load(conn)

@@ -1,0 +1,185 @@
+//! Years of history: whatever agents and people call reads what it shows, and not all that ever was.
+
+mod history;
+mod work;
+
+use countersign::store::people::Role;
+use serde_json::{Value, json};
+
+use crate::support::run::Fixture;
+use crate::support::settings::rounds;
+use crate::support::shop::{adjustment, id, refund};
+use crate::support::{Backend, Person, Session, TestApp, backends};
+use history::Copier;
+use work::Work;
+
+/// How many of each sort of action a long history has; and ten times as many events.
+const LONG: usize = 100_000;
+backends!(no_call_reads_through_history);
+async fn no_call_reads_through_history(backend: &Backend) {
+    Work::watch(*backend);
+    let app = TestApp::set_up(*backend).await;
+    let owner = app.person(Role::Owner).await;
+    let session = app.session(owner).await;
+    let cast = Cast::on_stage(&app, owner).await;
+    grow(&app, &cast, rounds(LONG));
+
+    let begun = Work::begun(&app);
+    let mut calls = look(&session).await + look_as_program(owner, &cast).await;
+    calls += act(&app, owner, &cast).await;
+    app.inner.gate.sweep().await.unwrap();
+    begun.was_little(&app, calls).await;
+    app.tear_down().await;
+}
+
+/// One action of each sort.
+struct Cast {
+    refunded: String,
+    adjusted: String,
+    pending: String,
+    arguments: Value,
+}
+
+impl Cast {
+    async fn on_stage(app: &TestApp, owner: &Person) -> Self {
+        app.order("#1001", 9_000_000).await;
+        app.product("SKU-1", 9_000_000).await;
+        let arguments = refund("#1001", 100);
+        let refunded = app.ask("request_refund", arguments.clone()).await;
+        let adjusted = app.ask("request_stock_adjustment", adjustment("SKU-1", -1)).await;
+        let rejected = app.ask("request_refund", refund("#1001", 300)).await;
+        for action in [&refunded, &adjusted] {
+            assert_eq!(owner.approve(action).await.ok()["status"], "executed");
+        }
+        assert_eq!(owner.reject(&rejected, "No").await.ok()["status"], "rejected");
+        let pending = app.ask("request_refund", refund("#1001", 200)).await;
+        Self {
+            refunded,
+            adjusted,
+            pending,
+            arguments,
+        }
+    }
+}
+
+/// Half of it refunds of as many orders, half of it the same adjustment of one product's stock.
+fn grow(app: &TestApp, cast: &Cast, copies: usize) {
+    let mut copier = Copier::on(app);
+    let long_ago = [("requested_at", "{at}"), ("expires_at", "{at}"), ("decided_at", "{at}")];
+    let own = [("slot_key", "'e:' || {i} || kind"), ("attempt", "1")];
+    for (salt, action) in [("1", &cast.refunded), ("2", &cast.adjusted)] {
+        let (id, one) = (format!("{{id:{salt}}}"), format!("id = '{action}'"));
+        let mut columns = [&long_ago[..], &own, &[("id", &id)]].concat();
+        if salt == "1" {
+            columns.push(("fingerprint", "'grown' || {i}"));
+        }
+        copier.copy("actions", &one, copies, &columns);
+        let of_it = format!("action_id = '{action}'");
+        let subject = if salt == "1" { "'order:grown' || {i}" } else { "subject" };
+        copier.copy(
+            "action_subjects",
+            &of_it,
+            copies,
+            &[("action_id", &id), ("subject", subject), ("expires_at", "{at}")],
+        );
+        let key = "'e:' || {i} || (SELECT kind FROM actions a WHERE a.id = action_id)";
+        copier.copy("slots", &of_it, copies, &[("key", key), ("action_id", &id)]);
+        for number in 0..5 {
+            let event = format!("{{id:{salt}{number}}}");
+            let first = format!("seq = (SELECT min(seq) FROM audit_events WHERE {of_it})");
+            copier.copy(
+                "audit_events",
+                &first,
+                copies,
+                &[("id", &event), ("action_id", &id), ("at", "{at}")],
+            );
+        }
+    }
+    let movement = [("action_id", "{id:2}"), ("moved_at", "{at}")];
+    copier.copy("stock_movements", "1 = 1", copies, &movement);
+    let session = [("prefix", "'grown' || {i}"), ("ended_at", "{at}")];
+    copier.copy("sessions", "ended_at IS NULL", copies / 10, &session);
+    copier.analyze();
+}
+
+/// Every page of the dashboard, from its beginning and from the middle.
+async fn look(session: &Session) -> i64 {
+    let pages = [
+        "/",
+        "/?kind=refund",
+        "/actions",
+        "/actions?status=executed",
+        "/actions?status=expired",
+        "/actions?kind=refund",
+        "/actions?agent=assistant",
+        "/actions?agent=reader",
+        "/actions?status=rejected&kind=refund&agent=assistant",
+        "/actions?before=01900000-0000-7000-8000-000000500000",
+        "/audit",
+        "/audit?category=decisions",
+        "/audit?category=accounts",
+        "/audit?denied=true",
+        "/audit?actor=assistant",
+        "/audit?period=hour",
+        "/audit?period=week&category=tools",
+        "/audit?before=2000",
+        "/agents",
+        "/people",
+        "/account",
+        "/deliveries",
+        "/orders",
+        "/orders/1001",
+        "/products",
+    ];
+    for page in pages {
+        let shown = session.get(page).await;
+        assert_eq!(shown.status, 200, "{page}");
+    }
+    i64::try_from(pages.len()).unwrap()
+}
+
+async fn look_as_program(owner: &Person, cast: &Cast) -> i64 {
+    let mut calls = 0;
+    for action in [&cast.refunded, &cast.adjusted, &cast.pending] {
+        owner.action(action).await;
+        calls += 1;
+    }
+    for path in [
+        "/actions",
+        "/actions?status=pending",
+        "/actions?kind=refund",
+        "/audit",
+        "/audit?category=decisions",
+    ] {
+        let reply = owner.get(path).await;
+        assert_eq!(reply.status, 200, "{path}: {reply:?}");
+        calls += 1;
+    }
+    calls
+}
+
+/// What agents call, and the decisions on it.
+async fn act(app: &TestApp, owner: &Person, cast: &Cast) -> i64 {
+    let agent = &app.agent;
+    let replayed = agent.call("request_refund", cast.arguments.clone()).await.ok();
+    assert_eq!(replayed["disposition"], "replayed");
+    for (tool, arguments) in [
+        ("get_order", json!({ "order_id": "1001" })),
+        ("search_orders", json!({ "query": "10" })),
+        ("list_products", json!({})),
+        ("list_actions", json!({})),
+        ("list_actions", json!({ "status": "pending" })),
+        ("get_action_status", json!({ "action_id": cast.adjusted })),
+    ] {
+        agent.call(tool, arguments).await.ok();
+    }
+    let again = app.ask("request_stock_adjustment", adjustment("SKU-1", -2)).await;
+    owner.approve(&again).await.ok();
+    owner.reject(&cast.pending, "No").await.ok();
+    let clerk = app.add_agent("clerk", &app.inner.gate.registry.scopes()).await;
+    let equal = clerk.call("request_stock_adjustment", adjustment("SKU-1", -1)).await.ok();
+    assert_eq!(owner.approve(id(&equal)).await.ok()["status"], "executed");
+    let more = app.ask("request_refund", refund("#1001", 400)).await;
+    agent.call("withdraw_action", json!({ "action_id": more })).await.ok();
+    16
+}

@@ -1,0 +1,166 @@
+//! What the database had to look at: on Postgres the rows it read, which it counts; on SQLite how it means to find them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use diesel::connection::{InstrumentationEvent, set_default_instrumentation};
+
+use crate::support::settings::figure;
+use crate::support::{Backend, TestApp};
+
+/// The tables that grow with every call.
+const GROWING: [&str; 10] = [
+    "actions",
+    "action_subjects",
+    "slots",
+    "audit_events",
+    "refunds",
+    "stock_movements",
+    "outbox",
+    "outbox_items",
+    "sessions",
+    "notices",
+];
+/// How many rows of one table a call may look at on the average.
+const FEW: i64 = 50;
+/// An idle connection to Postgres tells what it read after ten seconds.
+const TOLD_AFTER: Duration = Duration::from_secs(11);
+
+/// Every statement of this process, as it was sent.
+static STATEMENTS: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+
+/// What was done up to a moment.
+pub struct Work {
+    read: BTreeMap<String, Read>,
+}
+
+/// Rows of one table.
+#[derive(Default)]
+struct Read {
+    in_scans: i64,
+    by_index: i64,
+}
+
+impl Work {
+    /// From now on connections are watched.
+    pub fn watch(backend: Backend) {
+        if backend == Backend::Sqlite {
+            set_default_instrumentation(|| Some(Box::new(listen))).unwrap();
+        }
+    }
+
+    pub fn begun(app: &TestApp) -> Self {
+        STATEMENTS.lock().unwrap().clear();
+        Self { read: read(app) }
+    }
+
+    /// Panics with whatever read much more than it showed.
+    pub async fn was_little(self, app: &TestApp, calls: i64) {
+        if app.database.backend == Backend::Sqlite {
+            let bad: Vec<_> = plans(app).into_iter().filter(|(_, plan)| !plan.is_good()).collect();
+            let bad: Vec<_> =
+                bad.iter().map(|(sql, plan)| format!("{sql}\n  {}", plan.steps.join("\n  "))).collect();
+            assert!(bad.is_empty(), "{} statements read through history:\n{}", bad.len(), bad.join("\n"));
+            return;
+        }
+        tokio::time::sleep(TOLD_AFTER).await;
+        let mut bad = Vec::new();
+        for (table, now) in read(app) {
+            let before = self.read.get(&table).map_or((0, 0), |read| (read.in_scans, read.by_index));
+            let (scanned, found) = (now.in_scans - before.0, now.by_index - before.1);
+            figure(&format!(
+                "{calls} calls on a long history: {scanned} rows of {table} in scans, {found} by an index"
+            ));
+            if scanned > calls || found > calls * FEW {
+                bad.push(format!("{table}: {scanned} rows in scans, {found} by an index"));
+            }
+        }
+        assert!(bad.is_empty(), "{calls} calls read\n{}", bad.join("\n"));
+    }
+}
+
+fn listen(event: InstrumentationEvent<'_>) {
+    if let InstrumentationEvent::StartQuery { query, .. } = event {
+        let text = query.to_string();
+        let sql = text.split(" -- binds:").next().unwrap();
+        STATEMENTS.lock().unwrap().insert(sql.to_owned());
+    }
+}
+
+/// What Postgres says it read of each growing table.
+fn read(app: &TestApp) -> BTreeMap<String, Read> {
+    if app.database.backend == Backend::Sqlite {
+        return BTreeMap::new();
+    }
+    let lines = app.rival().texts(
+        "SELECT relname || ' ' || seq_tup_read || ' ' || (SELECT coalesce(sum(idx_tup_read), 0)
+         FROM pg_stat_user_indexes i WHERE i.relid = t.relid) AS t FROM pg_stat_user_tables t",
+    );
+    let parsed = lines.iter().map(|line| {
+        let mut words = line.split(' ');
+        let mut next = || words.next().unwrap();
+        let table = next().to_owned();
+        (
+            table,
+            Read {
+                in_scans: next().parse().unwrap(),
+                by_index: next().parse().unwrap(),
+            },
+        )
+    });
+    parsed.filter(|(table, _)| GROWING.contains(&table.as_str())).collect()
+}
+
+/// How SQLite means to find what a statement asks for.
+struct Plan {
+    steps: Vec<String>,
+    /// Whether it stops when it has enough.
+    is_limited: bool,
+    /// Whether it can find nothing at all: one of no ids.
+    is_empty: bool,
+    scans_what_grows: bool,
+}
+
+impl Plan {
+    fn is_good(&self) -> bool {
+        let sorts = self.steps.iter().any(|step| step.contains("TEMP B-TREE FOR ORDER BY"));
+        !self.scans_what_grows || self.is_empty || (self.is_limited && !sorts)
+    }
+}
+
+fn plans(app: &TestApp) -> Vec<(String, Plan)> {
+    let statements = STATEMENTS.lock().unwrap().clone();
+    let mut rival = app.rival();
+    let asking = statements.into_iter().filter(|sql| {
+        let verb = sql.trim_start().split(' ').next().unwrap().to_uppercase();
+        ["SELECT", "WITH", "UPDATE", "DELETE", "INSERT"].contains(&verb.as_str())
+    });
+    let plans = asking.map(|sql| {
+        let steps = rival.plan(&sql);
+        let scanned = steps.iter().filter_map(|step| step.strip_prefix("SCAN ")?.split(' ').next());
+        let scans_what_grows =
+            scanned.map(|name| table_of(name, &sql)).any(|table| GROWING.contains(&table.as_str()));
+        let is_limited = sql.to_uppercase().contains("LIMIT");
+        let is_empty = sql.ends_with("WHERE (1=0)");
+        (
+            sql,
+            Plan {
+                steps,
+                is_limited,
+                is_empty,
+                scans_what_grows,
+            },
+        )
+    });
+    plans.collect()
+}
+
+/// The table that a statement calls by this name.
+fn table_of(name: &str, sql: &str) -> String {
+    let words: Vec<_> =
+        sql.split_whitespace().map(|word| word.trim_matches(['(', ')', ',', '`', '"'])).collect();
+    let before = words.windows(2).find(|pair| pair[1] == name && GROWING.contains(&pair[0]));
+    let before_as = words.windows(3).find(|three| three[1] == "AS" && three[2] == name);
+    before.map(|pair| pair[0]).or(before_as.map(|three| three[0])).unwrap_or(name).to_owned()
+}
