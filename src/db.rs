@@ -202,10 +202,13 @@ impl Db {
         T: Send + 'static,
         F: FnOnce(&Pool) -> Result<T> + Send + 'static,
     {
-        let pool = Arc::clone(pool);
-        tokio::task::spawn_blocking(move || work(&pool))
-            .await
-            .map_err(|panic| Error::Internal(Box::new(panic)))?
+        let (pool, turn) = (Arc::clone(pool), pool.turn().await?);
+        let worked = tokio::task::spawn_blocking(move || {
+            let outcome = work(&pool);
+            drop(turn);
+            outcome
+        });
+        worked.await.map_err(|panic| Error::Internal(Box::new(panic)))?
     }
 }
 

@@ -1,12 +1,13 @@
 //! Connections: where the database is, and what every connection is set to.
 
-use std::{fmt, str::FromStr, time::Duration};
+use std::{fmt, str::FromStr, sync::Arc, time::Duration};
 
 use diesel::{
     Connection, ConnectionError, PgConnection, QueryableByName, RunQueryDsl, SqliteConnection,
     connection::{CacheSize, SimpleConnection, TransactionManager},
     r2d2, sql_query, sql_types,
 };
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{Conn, postgres_url};
 use crate::error::{Error, Result};
@@ -79,12 +80,25 @@ const SQLITE_WRITERS: u32 = 1;
 const POSTGRES_READERS: u32 = 8;
 const POSTGRES_WRITERS: u32 = 16;
 
-pub(super) struct Pool(r2d2::Pool<Manager>);
+pub(super) struct Pool {
+    connections: r2d2::Pool<Manager>,
+    /// One for each connection. Whoever waits for theirs takes up no thread.
+    turns: Arc<Semaphore>,
+}
 pub(super) type Pooled = r2d2::PooledConnection<Manager>;
 
 impl Pool {
+    /// Waits for a turn on one of the connections.
+    pub(super) async fn turn(&self) -> Result<OwnedSemaphorePermit> {
+        let turn = tokio::time::timeout(CHECKOUT, Arc::clone(&self.turns).acquire_owned()).await;
+        match turn {
+            Ok(Ok(turn)) => Ok(turn),
+            _ => Err(Error::Unavailable("all connections were in use for too long".into())),
+        }
+    }
+
     pub(super) fn get(&self) -> Result<Pooled> {
-        self.0.get().map_err(|error| Error::Unavailable(Box::new(error)))
+        self.connections.get().map_err(|error| Error::Unavailable(Box::new(error)))
     }
 }
 
@@ -114,13 +128,16 @@ pub(super) fn writers(url: &DatabaseUrl, opening: Opening) -> Pool {
 }
 
 fn build(url: &DatabaseUrl, size: u32, opening: Opening) -> Pool {
-    let pool = r2d2::Pool::builder()
+    let connections = r2d2::Pool::builder()
         .max_size(size)
         .min_idle(Some(0))
         .connection_timeout(CHECKOUT)
         .error_handler(Box::new(Quiet))
         .build_unchecked(Manager(url.clone(), opening));
-    Pool(pool)
+    Pool {
+        connections,
+        turns: Arc::new(Semaphore::new(size as usize)),
+    }
 }
 
 /// A connection that can't be made is reported to whoever asked for it; the pool's own retries would only repeat it.

@@ -7,6 +7,7 @@ pub mod books;
 pub mod browser;
 pub mod cable;
 pub mod client;
+pub mod cluster;
 pub mod contract;
 pub mod elsewhere;
 pub mod failpoints;

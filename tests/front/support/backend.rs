@@ -81,7 +81,17 @@ impl Database {
     pub fn let_in(&self, anybody: bool) {
         match &self.guard {
             Guard::Postgres(database) => database.let_in(anybody),
-            Guard::Sqlite(_) => panic!("a SQLite database doesn't go away"),
+            Guard::Sqlite(_) | Guard::Elsewhere => panic!("this database doesn't go away so"),
+        }
+    }
+
+    /// A Postgres database that somebody else keeps, with every migration applied.
+    pub fn kept_elsewhere(url: &str) -> Self {
+        migrate(url);
+        Self {
+            url: url.to_owned(),
+            backend: Backend::Postgres,
+            guard: Guard::Elsewhere,
         }
     }
 
@@ -122,4 +132,5 @@ fn open(url: &str) -> Db {
 enum Guard {
     Sqlite(#[allow(dead_code, reason = "held for its Drop")] tempfile::TempDir),
     Postgres(postgres::TestDatabase),
+    Elsewhere,
 }
