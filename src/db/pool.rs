@@ -74,6 +74,8 @@ impl DatabaseUrl {
 
 /// How long a caller waits for a connection before it is told that the database is unavailable.
 pub(super) const CHECKOUT: Duration = Duration::from_secs(5);
+/// How many may wait for a connection, or for SQLite's writer. Each holds what it was asked for; more of them are turned away.
+pub(super) const WAITING: usize = 1_024;
 const SQLITE_READERS: u32 = 4;
 /// SQLite has one writer; one connection makes a fair queue of this process's.
 const SQLITE_WRITERS: u32 = 1;
@@ -84,12 +86,20 @@ pub(super) struct Pool {
     connections: r2d2::Pool<Manager>,
     /// One for each connection. Whoever waits for theirs takes up no thread.
     turns: Arc<Semaphore>,
+    /// One for each who may wait.
+    places: Semaphore,
 }
 pub(super) type Pooled = r2d2::PooledConnection<Manager>;
 
 impl Pool {
     /// Waits for a turn on one of the connections.
+    ///
+    /// # Errors
+    /// `Unavailable` at once when too many wait already, and after a while when it isn't one's turn.
     pub(super) async fn turn(&self) -> Result<OwnedSemaphorePermit> {
+        let Ok(_place) = self.places.try_acquire() else {
+            return Err(Error::Unavailable("too many wait for a connection".into()));
+        };
         let turn = tokio::time::timeout(CHECKOUT, Arc::clone(&self.turns).acquire_owned()).await;
         match turn {
             Ok(Ok(turn)) => Ok(turn),
@@ -137,6 +147,7 @@ fn build(url: &DatabaseUrl, size: u32, opening: Opening) -> Pool {
     Pool {
         connections,
         turns: Arc::new(Semaphore::new(size as usize)),
+        places: Semaphore::new(WAITING),
     }
 }
 

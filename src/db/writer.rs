@@ -22,7 +22,7 @@ use tokio::sync::oneshot;
 use super::{
     Conn, QueryResult,
     conn::{Manager, Mode},
-    pool::{CHECKOUT, Pool},
+    pool::{CHECKOUT, Pool, WAITING},
 };
 use crate::{
     error::{Error, Result},
@@ -33,8 +33,6 @@ use crate::{
 const MOST: usize = 128;
 /// …and after so long, because other processes want to write too.
 const LONGEST: Duration = Duration::from_millis(20);
-/// How many writes may wait. Each holds what it was asked to store; more of them are turned away.
-const WAITING: usize = 4096;
 
 /// Where writes queue for the thread.
 pub(super) struct Writer {

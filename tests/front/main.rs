@@ -49,6 +49,7 @@ mod migrations;
 mod model;
 mod notify;
 mod outage;
+mod overload;
 mod packaging;
 mod pages;
 mod permissions;

@@ -133,6 +133,10 @@ pub struct Served {
 }
 
 impl Served {
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends a signal, such as `TERM`, and answers the exit code and how long it took to end.
     pub fn stop(mut self, signal: &str) -> (Option<i32>, Duration) {
         let begun = Instant::now();

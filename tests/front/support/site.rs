@@ -123,6 +123,10 @@ impl Site {
         format!("{median:.0?}, {longest:.0?} at most")
     }
 
+    pub fn pid(&self) -> u32 {
+        self.serving.as_ref().unwrap().pid()
+    }
+
     pub fn url(&self) -> &str {
         &self.serving.as_ref().unwrap().url
     }

@@ -1,0 +1,121 @@
+//! More than it can do: whoever can't be served in time is told when to come back, and everybody else is served.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpStream;
+
+use crate::support::rival::Rival;
+use crate::support::settings::{figure, rounds};
+use crate::support::shop::{id, refund, with_key};
+use crate::support::site::Site;
+use crate::support::{Agent, Backend, backends};
+
+/// How many calls come at once.
+const BURST: usize = 15_000;
+/// How many connect and say nothing.
+const IDLE: usize = 10_000;
+
+backends!(a_burst_on_a_database_that_stands_still, connections_that_say_nothing);
+
+async fn a_burst_on_a_database_that_stands_still(backend: &Backend) {
+    let mut site = Site::new(*backend, 1).await;
+    let (agents, person) = (site.agent().processes(50), site.person());
+    let begun_with = site.memory();
+    let mut lock = Rival::on(&site.database);
+    let mut peaks = Vec::new();
+    for burst in 0..2 {
+        lock.begin("UPDATE orders SET version = version");
+        let looking = tokio::spawn({
+            let person = person.clone();
+            async move {
+                let mut longest = Duration::ZERO;
+                for _ in 0..20 {
+                    let begun = Instant::now();
+                    assert_eq!(person.get("/actions").await.status, 200, "the dashboard's reads go on");
+                    longest = longest.max(begun.elapsed());
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+                longest
+            }
+        });
+        let calls = (0..rounds(BURST)).map(|call| ask(&agents[call % agents.len()], burst, call));
+        for (code, after) in join_all(calls).await {
+            assert_eq!((code.as_str(), after >= 1), ("unavailable", true));
+        }
+        let longest = looking.await.unwrap();
+        peaks.push((site.peak(), longest));
+        lock.run("ROLLBACK");
+        site.until_quiet().await;
+    }
+    let answer = agents[0].call("request_refund", refund("#0", 7)).await.ok();
+    assert_eq!(person.approve(id(&answer)).await.ok()["status"], "executed");
+    site.books.balance();
+    let (first, second) = (peaks[0], peaks[1]);
+    figure(&format!(
+        "a burst of {} calls, {backend}: {begun_with} MiB before, at most {} MiB, and {} MiB with the next; a page took {:.0?} at most",
+        rounds(BURST),
+        first.0,
+        second.0,
+        first.1.max(second.1)
+    ));
+    assert!(second.0 <= first.0 + first.0 / 4 + 16, "memory grows from burst to burst");
+    site.stop("TERM");
+}
+
+/// Asks for a refund that can't be had now. Answers the code, and when to come back.
+async fn ask(agent: &Agent, burst: usize, call: usize) -> (String, u64) {
+    let arguments = with_key(refund("#0", 1 + call), format!("{burst}.{call}"));
+    let answer = agent.call("request_refund", arguments).await;
+    let after = answer.body["error"]["retry_after_seconds"].as_u64().unwrap_or_default();
+    (answer.code().to_owned(), after)
+}
+
+async fn connections_that_say_nothing(backend: &Backend) {
+    let mut site = Site::new(*backend, 1).await;
+    let address = site.url().strip_prefix("http://").unwrap().to_owned();
+    let before = site.memory();
+    let mut idle = Vec::new();
+    for _ in 0..rounds(IDLE) {
+        idle.push(TcpStream::connect(&address).await.unwrap());
+    }
+    let answer = site.agent().call("request_refund", refund("#0", 7)).await.ok();
+    assert_eq!(site.person().approve(id(&answer)).await.ok()["status"], "executed");
+    let with_them = site.memory();
+
+    let begun = Instant::now();
+    for connection in &mut idle {
+        // Whatever it says, it hangs up.
+        let mut said = Vec::new();
+        tokio::time::timeout(Duration::from_secs(60), connection.read_to_end(&mut said))
+            .await
+            .unwrap()
+            .unwrap();
+    }
+    figure(&format!(
+        "{} connections that say nothing, {backend}: {before} MiB before, {with_them} MiB with them, hung up after {:.1?}",
+        idle.len(),
+        begun.elapsed()
+    ));
+    site.stop("TERM");
+}
+
+impl Site {
+    /// Resident memory of the program, in MiB.
+    fn memory(&self) -> u64 {
+        self.status("VmRSS:")
+    }
+
+    /// The most that it was.
+    fn peak(&self) -> u64 {
+        self.status("VmHWM:")
+    }
+
+    fn status(&self, field: &str) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(field)).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1024
+    }
+}
