@@ -7,8 +7,9 @@ use countersign::store::people::Role;
 use crate::support::failpoints::Failpoints;
 use crate::support::program::Program;
 use crate::support::random::{Random, seed};
+use crate::support::rival::Rival;
 use crate::support::settings::{figure, rounds};
-use crate::support::{Backend, Post, TestApp, backends, shop};
+use crate::support::{Backend, Database, Post, TestApp, backends, shop};
 
 /// How often the process is killed, and how much is asked for in between.
 const KILLS: usize = 100;
@@ -62,7 +63,11 @@ async fn killed_while_it_delivers(backend: &Backend) {
         failpoints.set_clock(minutes * 60_000_000);
         tokio::time::sleep(std::time::Duration::from_secs(2)).await;
         let mails = post.mails();
-        let untold = asked.iter().filter(|id| !mails.iter().any(|mail| mail.html.contains(id.as_str())));
+        let messages = messages_about(&database);
+        let came = |id: &String| mails.iter().any(|mail| mail.message_id.starts_with(&format!("{id}@")));
+        let untold = asked
+            .iter()
+            .filter(|action| !messages.get(*action).is_some_and(|ids| ids.iter().any(came)));
         if untold.count() == 0 {
             break mails;
         }
@@ -73,15 +78,8 @@ async fn killed_while_it_delivers(backend: &Backend) {
         *by_id.entry(&mail.message_id).or_default() += 1;
     }
     // One request is told in one message, however often that was sent.
-    for id in &asked {
-        let mut messages: Vec<_> = told
-            .iter()
-            .filter(|mail| mail.html.contains(id.as_str()) && mail.in_reply_to.is_none())
-            .map(|mail| &mail.message_id)
-            .collect();
-        messages.sort_unstable();
-        messages.dedup();
-        assert_eq!(messages.len(), 1, "{id} in {messages:?}");
+    for (action, messages) in messages_about(&database) {
+        assert_eq!(messages.len(), 1, "{action} in {messages:?}");
     }
     // A letter that was handed over, and never marked, came again.
     let twice = by_id.values().filter(|count| **count > 1).count();
@@ -93,4 +91,15 @@ async fn killed_while_it_delivers(backend: &Backend) {
         rounds(KILLS)
     ));
     serving.stop("TERM");
+}
+
+/// Which messages tell of the request of an action. A long one names some and counts the others.
+fn messages_about(database: &Database) -> BTreeMap<String, Vec<String>> {
+    let mut messages: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    let rows = "SELECT action_id || ' ' || message_id AS t FROM outbox_items WHERE topic = 'requested'";
+    for row in Rival::on(database).texts(rows) {
+        let (action, message) = row.split_once(' ').unwrap();
+        messages.entry(action.to_owned()).or_default().push(message.to_owned());
+    }
+    messages
 }
