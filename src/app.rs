@@ -32,7 +32,9 @@ use crate::{
     mcp,
     metrics::Metrics,
     notify::{Channel, Notifier, Outcome},
-    shop, web as pages,
+    shop,
+    tasks::keep,
+    web as pages,
     workflow::{Gate, Policy, RetryWindows, Waiters},
 };
 
@@ -122,9 +124,10 @@ impl App {
 
     /// Begins what a process does beside answering; whoever answers agents does.
     pub fn begin_chores(&self) -> Chores {
+        let (app, gate) = (self.clone(), self.gate.clone());
         Chores([
-            tokio::spawn(self.clone().sweep_for_ever()),
-            tokio::spawn(self.gate.clone().watch_for_ever()),
+            tokio::spawn(keep("sweeper", move || app.clone().sweep_for_ever())),
+            tokio::spawn(keep("watcher", move || gate.clone().watch_for_ever())),
         ])
     }
 

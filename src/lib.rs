@@ -18,8 +18,8 @@
 //! - [`store`]: the gate's tables
 //! - [`db`]: connections, transactions, migrations, the clock
 //! - [`money`]: amounts, in minor units and in words
-//! - [`http`], [`text`], [`strict`], [`paging`], [`private_file`]: what a code means in HTTP, showing strangers' text,
-//!   reading JSON strictly, pages of a list, files for their owner alone
+//! - [`http`], [`text`], [`strict`], [`paging`], [`private_file`], [`tasks`]: what a code means in HTTP, showing strangers'
+//!   text, reading JSON strictly, pages of a list, files for their owner alone, what goes on beside the answers
 //! - [`error`]: what can go wrong
 //! - [`failpoint`]: where tests stop a process; nothing, in a release
 
@@ -45,6 +45,7 @@ pub mod query;
 pub mod shop;
 pub mod store;
 pub mod strict;
+pub mod tasks;
 pub mod text;
 pub mod web;
 pub mod workflow;

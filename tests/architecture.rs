@@ -21,7 +21,7 @@ const ROOMS: &[&[&str]] = &[
     &["store"],
     &["db"],
     &["money"],
-    &["http", "text", "strict", "paging", "private_file"],
+    &["http", "text", "strict", "paging", "private_file", "tasks"],
     &["error"],
     &["failpoint"],
 ];

@@ -26,7 +26,12 @@ pub(super) fn start(style: LogStyle) {
         filter += STRANGERS;
     }
     let filter = EnvFilter::new(filter);
-    let log = tracing_subscriber::fmt().with_writer(stderr).with_env_filter(filter);
+    // Where it can't be written, to a full disk or a reader that is gone, a line is lost. The library would complain of that on
+    // standard error too, and panic, in the middle of whatever had something to say.
+    let log = tracing_subscriber::fmt()
+        .with_writer(stderr)
+        .log_internal_errors(false)
+        .with_env_filter(filter);
     if style.json {
         log.json().init();
     } else {

@@ -11,6 +11,7 @@ use super::Notifier;
 use crate::{
     error::Result,
     store::{notices, outbox},
+    tasks::keep,
 };
 
 /// How often a worker that has nothing to do looks again.
@@ -35,12 +36,25 @@ impl Notifier {
     /// Sets the workers to work.
     pub fn start(&self) -> Workers {
         let stop = CancellationToken::new();
-        let mut tasks = vec![tokio::spawn(self.clone().tidy_for_ever(stop.clone()))];
+        let mut tasks = vec![self.begin("mail: tidying up", &stop, Self::tidy_for_ever)];
         if self.is_on() {
-            tasks.push(tokio::spawn(self.clone().plan_for_ever(stop.clone())));
-            tasks.extend((0..AT_ONCE).map(|_| tokio::spawn(self.clone().deliver_for_ever(stop.clone()))));
+            tasks.push(self.begin("mail: planning", &stop, Self::plan_for_ever));
+            tasks.extend((0..AT_ONCE).map(|_| self.begin("mail: delivering", &stop, Self::deliver_for_ever)));
         }
         Workers { stop, tasks }
+    }
+
+    fn begin<F>(
+        &self,
+        task: &'static str,
+        stop: &CancellationToken,
+        run: fn(Self, CancellationToken) -> F,
+    ) -> JoinHandle<()>
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let (notifier, stop) = (self.clone(), stop.clone());
+        tokio::spawn(keep(task, move || run(notifier.clone(), stop.clone())))
     }
 
     async fn plan_for_ever(self, stop: CancellationToken) {

@@ -1,10 +1,11 @@
 //! What strangers can write into the log.
 
+use std::fs::File;
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
@@ -114,4 +115,30 @@ fn who_hangs_up_while_it_waits_leaves_no_line_behind() {
         }
     });
     talking.was_quiet();
+}
+
+#[test]
+fn a_log_that_can_not_be_written_ends_nothing() {
+    let (reader, unread) = std::io::pipe().unwrap();
+    drop(reader);
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    for log in [Stdio::from(unread), Stdio::from(full)] {
+        let program = Program::bare();
+        let listen = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+        let mut command = program.command(&["serve", "--listen", &listen, "--log", "debug"]);
+        let mut server = command.stderr(log).spawn().unwrap();
+        runtime().block_on(async {
+            let patience = Instant::now() + Duration::from_secs(20);
+            while !reqwest::get(format!("http://{listen}/readyz"))
+                .await
+                .is_ok_and(|ready| ready.status() == 200)
+            {
+                assert!(server.try_wait().unwrap().is_none(), "it ended");
+                assert!(Instant::now() < patience, "it doesn't begin");
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        });
+        assert!(Command::new("kill").arg(server.id().to_string()).status().unwrap().success());
+        assert_eq!(server.wait().unwrap().code(), Some(0));
+    }
 }
