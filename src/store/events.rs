@@ -82,24 +82,45 @@ pub fn count(conn: &mut Conn, filter: &Filter) -> QueryResult<i64> {
     matching(filter).count().get_result(conn)
 }
 
-/// What happened to one action, oldest first, without the reads of its status: how it began, the latest `limit` events, and
-/// how many there are between them.
-pub fn of_action(conn: &mut Conn, action_id: &str, limit: i64) -> QueryResult<(Vec<Event>, i64)> {
+/// An event of an action's story.
+pub struct Told {
+    pub event: Event,
+    /// How many events before it are left out.
+    pub left_out: i64,
+}
+
+/// What happened to one action, oldest first, without the reads of its status: how it began, how it ended, and the latest
+/// `limit` events.
+pub fn of_action(conn: &mut Conn, action_id: &str, limit: i64) -> QueryResult<Vec<Told>> {
     let told = || {
         let news = audit_events::category.ne("tools").or(audit_events::outcome.ne_all(["ok", "client_gone"]));
         audit_events::table.filter(audit_events::action_id.eq(action_id)).filter(news)
     };
     let latest = told().order(audit_events::seq.desc()).limit(limit).select(Event::as_select());
-    let mut story = latest.load(conn)?;
-    story.reverse();
-    let Some(oldest) = story.first() else { return Ok((story, 0)) };
-    let before = told().filter(audit_events::seq.lt(oldest.seq));
-    let earlier: i64 = before.count().get_result(conn)?;
-    if earlier > 0 {
-        let began = told().order(audit_events::seq.asc()).select(Event::as_select());
-        story.insert(0, began.first(conn)?);
+    let mut latest = latest.load(conn)?;
+    latest.reverse();
+    let Some(oldest) = latest.first().map(|event| event.seq) else {
+        return Ok(Vec::new());
+    };
+    let first = || told().filter(audit_events::seq.lt(oldest)).order(audit_events::seq.asc());
+    let began = first().select(Event::as_select()).first(conn).optional()?;
+    // The agent may have come back ever so often since.
+    let decided = audit_events::category.eq("decisions").and(audit_events::denied.eq(false));
+    let withdrawn = audit_events::event.eq("tool_call").and(audit_events::outcome.eq("withdrawn"));
+    let ended = first().filter(decided.or(withdrawn)).select(Event::as_select());
+    let ended = ended.first(conn).optional()?;
+    let mut story: Vec<Told> = Vec::with_capacity(latest.len() + 2);
+    for event in began.into_iter().chain(ended).chain(latest) {
+        let left_out = match story.last().map(|last| last.event.seq).filter(|last| *last < oldest) {
+            Some(last) => {
+                let between = audit_events::seq.gt(last).and(audit_events::seq.lt(event.seq));
+                told().filter(between).count().get_result(conn)?
+            }
+            None => 0,
+        };
+        story.push(Told { event, left_out });
     }
-    Ok((story, (earlier - 1).max(0)))
+    Ok(story)
 }
 
 /// How often one action was asked for again while it waited, and when last.

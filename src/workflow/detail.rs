@@ -61,8 +61,6 @@ pub struct Detail {
     pub without_effect: Option<String>,
     /// What happened so far, oldest first.
     pub happenings: Vec<Happening>,
-    /// How many more there are, behind the first.
-    pub left_out: i64,
     /// How often it was asked for again while it waited, and when last.
     pub asked_again: Option<(i64, Timestamp)>,
 }
@@ -70,6 +68,8 @@ pub struct Detail {
 /// One event of the action's story.
 #[derive(Debug, Clone)]
 pub struct Happening {
+    /// How many events before it are left out.
+    pub left_out: i64,
     pub at: Timestamp,
     pub event: String,
     /// The e-mail address or the agent's name; empty for the system.
@@ -111,7 +111,6 @@ impl Gate {
             kind.map_or(TimeDelta::zero(), |kind| self.policy.retry_windows.acknowledged_for(kind.spec()));
         let executed = actions::equal_and_decided(conn, &action, Status::Executed)?;
         let rejected = actions::equal_and_decided(conn, &action, Status::Rejected)?;
-        let (happenings, left_out) = happenings(conn, &action.id)?;
         let latest = actions::on_same_records(conn, &action.id, BESIDE)?;
         let close = close(conn, &action, now, now - window)?;
         Ok(Detail {
@@ -137,8 +136,7 @@ impl Gate {
             repeats: named(conn, executed.into_iter().chain(rejected).collect(), now)?,
             earlier: named(conn, latest, now)?,
             without_effect: without_effect(conn, &action, now)?,
-            happenings,
-            left_out,
+            happenings: happenings(conn, &action.id)?,
             asked_again: events::joins(conn, &action.id)?,
             action,
         })
@@ -155,16 +153,17 @@ fn without_effect(conn: &mut Conn, action: &Action, now: Timestamp) -> QueryResu
         .map(|previous| previous.id))
 }
 
-fn happenings(conn: &mut Conn, action_id: &str) -> QueryResult<(Vec<Happening>, i64)> {
-    let (events, left_out) = events::of_action(conn, action_id, SHOWN)?;
-    let actors = events.iter().filter_map(|event| event.actor_id.clone()).collect();
+fn happenings(conn: &mut Conn, action_id: &str) -> QueryResult<Vec<Happening>> {
+    let story = events::of_action(conn, action_id, SHOWN)?;
+    let actors = story.iter().filter_map(|told| told.event.actor_id.clone()).collect();
     let names = log::names(conn, actors)?;
-    let told = |event: events::Event| Happening {
+    let told = |events::Told { event, left_out }| Happening {
+        left_out,
         at: event.at,
         who: event.actor_id.and_then(|id| names.get(&id).cloned()).unwrap_or_default(),
         event: event.event,
         outcome: event.outcome,
         denied: event.denied,
     };
-    Ok((events.into_iter().map(told).collect(), left_out))
+    Ok(story.into_iter().map(told).collect())
 }

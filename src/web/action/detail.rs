@@ -60,8 +60,6 @@ pub struct Shown {
     pub record: Option<(String, String)>,
     pub earlier: Vec<Other>,
     pub story: Vec<Line>,
-    /// How many lines are left out behind the first.
-    pub left_out: i64,
     pub params: String,
     /// What the agent asked for, where a person changed it since.
     pub requested_params: Option<String>,
@@ -154,7 +152,6 @@ impl Shown {
             record: record(&detail),
             earlier: detail.earlier.iter().map(|one| Other::of(one, now)).collect(),
             story: story::tell(&detail.happenings, now),
-            left_out: detail.left_out,
             params: action.effective_params.clone(),
             requested_params: (action.requested_params != action.effective_params)
                 .then(|| action.requested_params.clone()),

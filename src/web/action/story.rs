@@ -8,6 +8,8 @@ use crate::{
 
 /// One line of the story.
 pub struct Line {
+    /// How many before it are left out.
+    pub left_out: i64,
     pub time: String,
     /// For machines.
     pub datetime: String,
@@ -19,6 +21,7 @@ pub struct Line {
 pub fn tell(happenings: &[Happening], now: Timestamp) -> Vec<Line> {
     let line = |happening: &Happening| {
         Some(Line {
+            left_out: happening.left_out,
             time: when::short(happening.at, now),
             datetime: when::machine(happening.at),
             who: happening.who.clone(),
@@ -58,6 +61,7 @@ mod tests {
 
     fn happening(event: &str, outcome: &str, denied: bool) -> Happening {
         Happening {
+            left_out: 0,
             at: "2026-11-29T10:41:00".parse().expect("a time"),
             event: event.to_owned(),
             who: "support-agent".to_owned(),

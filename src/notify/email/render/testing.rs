@@ -91,7 +91,6 @@ pub fn refund() -> Box<Detail> {
         earlier: Vec::new(),
         without_effect: None,
         happenings: Vec::new(),
-        left_out: 0,
         asked_again: None,
     })
 }
