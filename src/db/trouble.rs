@@ -36,6 +36,7 @@ const LOST: &[&str] = &[
 const AWAY: &[&str] = &[
     "lock timeout",
     "statement timeout",
+    "canceling statement due to user request",
     "connection to server",
     "database system is",
     "too many clients",

@@ -9,9 +9,10 @@ use std::sync::{Arc, Barrier};
 use countersign::db::{Conn, QueryResult};
 use countersign::store::people::Role;
 use diesel::{RunQueryDsl, sql_query};
+use serde_json::json;
 
 use crate::support::races::{race, repeat};
-use crate::support::rival::Place;
+use crate::support::rival::{Place, lock_action};
 use crate::support::run::run;
 use crate::support::shop::refund;
 use crate::support::{Backend, TestApp};
@@ -103,6 +104,35 @@ async fn ended_connections(app: &TestApp) {
         books.balance();
     })
     .await;
+}
+
+#[test]
+fn what_an_operator_cancels_is_unavailable() {
+    run(Backend::Postgres, async |app: &TestApp| {
+        let person = app.person(Role::Approver).await;
+        app.order("#1001", 50_000).await;
+        let books = app.books();
+        let action = app.ask("request_refund", refund("#1001", 100)).await;
+        let approval = person.approving(&person.action(&action).await);
+
+        let mut rival = app.rival();
+        rival.begin(&lock_action(&action));
+        let approval = tokio::spawn(approval);
+        let withdrawal = app.agent.calling("withdraw_action", &json!({ "action_id": action }));
+        let withdrawal = tokio::spawn(withdrawal);
+        app.until_blocked(0, 2).await;
+        app.rival().run(
+            "SELECT pg_cancel_backend(pid) FROM pg_stat_activity
+             WHERE datname = current_database() AND wait_event_type = 'Lock'",
+        );
+
+        let approval = approval.await.unwrap();
+        assert_eq!((approval.status.as_u16(), approval.code()), (503, "unavailable"));
+        assert_eq!(withdrawal.await.unwrap().code(), "unavailable");
+        rival.run("ROLLBACK");
+        assert_eq!(person.approve(&action).await.ok()["status"], "executed");
+        books.balance();
+    });
 }
 
 #[test]
