@@ -31,6 +31,8 @@ use actix_web::{
     web::{FormConfig, PathConfig, QueryConfig, ServiceConfig},
 };
 
+use crate::auth::guard::FORM_BYTES;
+
 pub use refused::{misdirected, not_found, refuse, wrong_method};
 
 /// Nothing from elsewhere, nothing inline, no frame around us.
@@ -50,7 +52,7 @@ pub fn headers() -> DefaultHeaders {
 /// What a person types into a form or an address is answered with a page, whatever is wrong with it.
 pub fn configure(config: &mut ServiceConfig) {
     config
-        .app_data(FormConfig::default().error_handler(|_, _| refused::malformed()))
+        .app_data(FormConfig::default().limit(FORM_BYTES).error_handler(|_, _| refused::malformed()))
         .app_data(QueryConfig::default().error_handler(|_, _| refused::malformed()))
         .app_data(PathConfig::default().error_handler(|_, _| refused::malformed()));
 }

@@ -18,7 +18,7 @@ use actix_web::{
 
 pub use client::{Proxies, bearer, peer, source};
 use form::check_form;
-pub use form::{BODY_TIME, FORM_TOKEN, VISIT_COOKIE};
+pub use form::{BODY_TIME, FORM_BYTES, FORM_TOKEN, VISIT_COOKIE};
 
 use super::{Auth, Visitor};
 use crate::{

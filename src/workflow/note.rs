@@ -27,6 +27,8 @@ pub(super) fn required(field: &str, text: &str) -> Result<String> {
 }
 
 fn checked(field: &str, text: &str) -> Result<String> {
+    // A form sends each line break as two characters, which its page counts as one.
+    let text = text.replace("\r\n", "\n");
     if text.chars().count() > MAX_CHARS {
         return Err(
             Denial::invalid(field, format!("The {field} must have at most {MAX_CHARS} characters.")).into()
@@ -37,5 +39,5 @@ fn checked(field: &str, text: &str) -> Result<String> {
             Denial::invalid(field, format!("The {field} contains a NUL character; leave it out.")).into()
         );
     }
-    Ok(text.to_owned())
+    Ok(text)
 }

@@ -21,8 +21,8 @@ pub const FORM_TOKEN: &str = "form_token";
 /// How long a client may take to send what it has begun.
 pub const BODY_TIME: Duration = Duration::from_secs(20);
 
-/// The largest form, in bytes.
-const FORM_BYTES: usize = 64 * 1024;
+/// The largest form, in bytes: a note of the longest characters beside the longest list of equal requests has room.
+pub const FORM_BYTES: usize = 64 * 1024;
 
 /// Refuses a form that did not come from one of our own pages, and hands its body on.
 pub(super) async fn check_form(request: &mut ServiceRequest, expected: Option<&str>) -> Result<(), Error> {

@@ -1,7 +1,8 @@
 //! Deciding with forms alone.
 
-use countersign::store::people::Role;
+use countersign::store::{new_id, people::Role};
 use reqwest::StatusCode;
+use serde_json::json;
 
 use super::{decide, decision, ticked};
 use crate::support::{TestApp, backends, shop};
@@ -44,6 +45,31 @@ async fn a_rejection_needs_a_reason_which_the_agent_is_told(app: &TestApp) {
     assert!(page.html.contains("Rejected by approver@example.com"));
     assert!(page.html.contains("The agent is told:</span> <bdi>Photos first</bdi>"));
     assert_eq!(app.order_now("#1001").await.refunded_minor, 0);
+}
+
+backends!(a_note_has_the_length_that_its_page_counts);
+async fn a_note_has_the_length_that_its_page_counts(app: &TestApp) {
+    let (path, session) = asked(app, Role::Approver).await;
+    let page = session.get(&path).await;
+    let refused = decide(&session, &format!("{path}/reject"), &decision(&page, &"x".repeat(1001))).await;
+    assert!(refused.html.contains("must have at most 1000 characters"));
+
+    // As a browser sends them, although to it each break is one character.
+    let reason = vec!["x".repeat(49); 20].join("\r\n");
+    let rejected = decide(&session, &format!("{path}/reject"), &decision(&refused, &reason)).await;
+    assert_eq!(rejected.status, StatusCode::SEE_OTHER, "{}", rejected.html);
+    let id = path.rsplit('/').next().unwrap();
+    let told = app.agent.call("get_action_status", json!({ "action_id": id })).await.ok();
+    assert_eq!(told["decision"]["reason"], reason.replace("\r\n", "\n"));
+}
+
+backends!(a_long_note_has_room_beside_a_long_list);
+async fn a_long_note_has_room_beside_a_long_list(app: &TestApp) {
+    let (path, session) = asked(app, Role::Approver).await;
+    let mut form = decision(&session.get(&path).await, &"\u{1F600}".repeat(1000));
+    form.push(("acknowledge", vec![new_id(); 199].join(",")));
+    let approved = decide(&session, &format!("{path}/approve"), &form).await;
+    assert_eq!(approved.status, StatusCode::SEE_OTHER, "{}", approved.html);
 }
 
 backends!(who_comes_second_is_told_who_was_first);
