@@ -77,7 +77,7 @@ impl FromStr for PublicUrl {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let url =
+        let mut url =
             url::Url::parse(text).map_err(|_| "must be a whole URL such as https://gate.example.com")?;
         let plain = url.path() == "/"
             && url.query().is_none()
@@ -86,6 +86,11 @@ impl FromStr for PublicUrl {
             && url.password().is_none();
         if !matches!(url.scheme(), "http" | "https") || url.host().is_none() || !plain {
             return Err("must be http:// or https:// and a host, without a path".to_owned());
+        }
+        // With the dot of the root at its end it is the same name, which browsers, mail and certificates write without.
+        if let Some(name) = url.domain().map(|name| name.trim_end_matches('.').to_owned()) {
+            url.set_host(Some(&name))
+                .map_err(|_| "must be http:// or https:// and a host, without a path")?;
         }
         Ok(Self(url))
     }
@@ -256,6 +261,10 @@ mod tests {
             "https://gate.example.com".parse::<PublicUrl>().unwrap().url().as_str(),
             "https://gate.example.com/"
         );
+        assert_eq!(
+            "https://gate.example.com.:8443".parse::<PublicUrl>().unwrap().url().as_str(),
+            "https://gate.example.com:8443/"
+        );
         for bad in [
             "",
             "gate.example.com",
@@ -263,6 +272,7 @@ mod tests {
             "https://x/path",
             "https://u@x/",
             "https://:p@x/",
+            "https://.",
             "javascript:alert(1)",
         ] {
             assert!(bad.parse::<PublicUrl>().is_err(), "{bad}");

@@ -2,7 +2,7 @@
 
 use reqwest::StatusCode;
 
-use crate::support::{Browser, TestApp, backends, in_browser};
+use crate::support::{Backend, Browser, TestApp, backends, in_browser};
 
 backends!(a_server_says_that_it_is_alive_and_ready);
 
@@ -21,6 +21,17 @@ async fn figures_are_for_this_machine_by_its_own_name(app: &TestApp) {
     };
     assert_eq!(metrics("localhost").await, StatusCode::OK);
     assert_eq!(metrics("evil.example").await, StatusCode::MISDIRECTED_REQUEST, "a rebound name");
+}
+
+backends!(a_public_name_is_the_same_with_a_dot_at_its_end);
+async fn a_public_name_is_the_same_with_a_dot_at_its_end(backend: &Backend) {
+    let public = "http://gate.example.".parse().unwrap();
+    let app = TestApp::with(*backend, |config| config.public_url = Some(public)).await;
+    for name in ["gate.example", "gate.example."] {
+        let request = app.agent.http.get(format!("{}/login", app.url)).header("host", name);
+        assert_eq!(request.send().await.unwrap().status(), StatusCode::OK, "{name}");
+    }
+    app.leave().await;
 }
 
 in_browser!(a_browser_reaches_it);

@@ -59,6 +59,7 @@ const VALUES: &[&str] = &[
     "10.0.0.0/8",
     "10.0.0.0/33",
     "https://gate.example.com",
+    "https://gate.example.com.",
     "https://:pass@gate.example.com",
     "sqlite://x.db",
     "sqlite://:memory:",
@@ -80,7 +81,13 @@ const VALUES: &[&str] = &[
 const TAKEN: &[(&str, &[(&str, &str)])] = &[
     ("DATABASE_URL", &[("sqlite://x.db", "sqlite://x.db")]),
     ("COUNTERSIGN_LISTEN", &[("127.0.0.1:0", "127.0.0.1:0")]),
-    ("COUNTERSIGN_PUBLIC_URL", &[("https://gate.example.com", "https://gate.example.com/")]),
+    (
+        "COUNTERSIGN_PUBLIC_URL",
+        &[
+            ("https://gate.example.com", "https://gate.example.com/"),
+            ("https://gate.example.com.", "https://gate.example.com/"),
+        ],
+    ),
     ("COUNTERSIGN_TRUSTED_PROXIES", &[("10.0.0.0/8", "[10.0.0.0/8]")]),
     (
         "COUNTERSIGN_SECRET",
