@@ -53,13 +53,13 @@ pub fn plain(text: &str) -> String {
 /// What a reader must be told beside a text: how many of its characters are shown as codes. Empty when none is.
 pub fn remark(text: &str) -> String {
     let of = |kind| suspicions(text).into_iter().filter(|(_, found)| *found == Some(kind)).count();
-    let sentence = |count, what: &str| match count {
+    let sentence = |count, one: &str, many: &str| match count {
         0 => None,
-        1 => Some(format!("One {what} is shown as its code.")),
-        _ => Some(format!("{count} {what}s are shown as their codes.")),
+        1 => Some(format!("One {one} is shown as its code.")),
+        _ => Some(format!("{count} {many} are shown as their codes.")),
     };
-    let unseen = sentence(of(Suspicion::Unseen), "invisible character");
-    let foreign = sentence(of(Suspicion::LookAlike), "letter of another script");
+    let unseen = sentence(of(Suspicion::Unseen), "invisible character", "invisible characters");
+    let foreign = sentence(of(Suspicion::LookAlike), "letter of another script", "letters of other scripts");
     unseen.into_iter().chain(foreign).collect::<Vec<_>>().join(" ")
 }
 
@@ -179,5 +179,6 @@ mod tests {
             remark("p\u{430}ypal\u{2060}"),
             "One invisible character is shown as its code. One letter of another script is shown as its code."
         );
+        assert_eq!(remark("p\u{430}yp\u{430}l"), "2 letters of other scripts are shown as their codes.");
     }
 }

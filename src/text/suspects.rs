@@ -18,7 +18,7 @@ pub(super) enum Suspicion {
 }
 
 /// Drawn as nothing, although by their category they are letters and symbols.
-const BLANK: [char; 5] = ['\u{2800}', '\u{FFFC}', '\u{13441}', '\u{13442}', '\u{1D159}'];
+const BLANK: [char; 6] = ['\u{2800}', '\u{FFFC}', '\u{13441}', '\u{13442}', '\u{16FE4}', '\u{1D159}'];
 /// A letter carries no more marks than this in any script in use.
 const MOST_MARKS: usize = 4;
 
@@ -164,6 +164,7 @@ mod tests {
             0xFFA0..=0xFFA0,
             0xFFF0..=0xFFFC,
             0xFFFE..=0xFFFF,
+            0x16FE4..=0x16FE4,
             0x1D173..=0x1D17A,
             0x1FFFE..=0x1FFFF,
             0xE0000..=0xE01EF,
