@@ -128,8 +128,13 @@ impl Gateway {
             Own::List => self.list(caller, tool.name, typed(&tool.shape, arguments)?).await,
             Own::Withdraw => {
                 let Withdraw { action_id } = typed(&tool.shape, arguments)?;
-                let view =
-                    self.gate.withdraw(&caller.agent_id, &caller.source, tool.name, &action_id).await?;
+                let Caller {
+                    agent_id,
+                    key_prefix,
+                    source,
+                    ..
+                } = caller;
+                let view = self.gate.withdraw(agent_id, key_prefix, source, tool.name, &action_id).await?;
                 Ok(json!(view))
             }
         }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+pub(super) use self::denials::no_valid_key;
 pub use self::denials::scope_missing;
 use self::denials::{key_required, key_reused, too_many_writes};
 use super::{
@@ -273,7 +274,7 @@ fn refuse<T>(conn: &mut Conn, slot: &Slot, denial: Denial) -> QueryResult<Result
 fn no_longer_allowed(conn: &mut Conn, request: &Request) -> QueryResult<Option<Denial>> {
     let agent = agents::hold(conn, &request.agent_id)?.filter(|agent| agent.revoked_at.is_none());
     Ok(match agent {
-        None => Some(Denial::new(Code::Unauthenticated, "The agent key is not valid.")),
+        None => Some(no_valid_key()),
         Some(agent) if !agent.has_scope(request.kind.spec().scope) => {
             Some(scope_missing(request.kind.spec().scope))
         }

@@ -6,15 +6,16 @@ use super::{
     decide::end,
     expire::lock_current,
     own::no_such_action,
+    request::no_valid_key,
     view::ActionView,
 };
 use crate::{
     audit::{self, Actor, Entry, Source, What},
     db::Conn,
-    error::{Code, Result},
+    error::Result,
     store::{
         actions::{Ending, Status},
-        new_id,
+        credentials, new_id,
     },
 };
 
@@ -22,24 +23,33 @@ impl Gate {
     /// Withdraws an agent's own action. Too late is no error: the answer is the state that won.
     ///
     /// # Errors
-    /// `not_found` for an action of somebody else as for none.
+    /// `not_found` for an action of somebody else as for none; `unauthenticated` for a key that was revoked meanwhile.
     pub async fn withdraw(
         &self,
         agent_id: &str,
+        key_prefix: &str,
         source: &Source,
         tool: &'static str,
         id: &str,
     ) -> Result<ActionView> {
         let (gate, agent_id, source, id) = (self.clone(), agent_id.to_owned(), source.clone(), id.to_owned());
+        let key = key_prefix.to_owned();
         let (event, expiry_event, woken) = (new_id(), new_id(), id.clone());
         let (committed, own_event, recaller) = (event.clone(), event.clone(), self.clone());
         let work = move |conn: &mut Conn| {
             let actor = Actor::Agent(agent_id.clone());
             let (action, now) = lock_current(&gate, conn, &id, &expiry_event)?;
-            let Some(action) = action.filter(|action| action.agent_id == agent_id) else {
-                let entry = Entry::denied(What::ToolCall, actor, &source, Code::NotFound).with("tool", tool);
-                audit::record(conn, &event, now, &entry)?;
-                return Ok(Err(no_such_action()));
+            // The key was good before the transaction; here it holds until the commit.
+            let key = credentials::hold(conn, &key)?.filter(|key| key.revoked_at.is_none());
+            let own = action.filter(|action| action.agent_id == agent_id);
+            let found = key.ok_or_else(no_valid_key).and_then(|_| own.ok_or_else(no_such_action));
+            let action = match found {
+                Ok(action) => action,
+                Err(denial) => {
+                    let entry = Entry::denied(What::ToolCall, actor, &source, denial.code).with("tool", tool);
+                    audit::record(conn, &event, now, &entry)?;
+                    return Ok(Err(denial));
+                }
             };
             let action = if action.status == Status::Pending {
                 let ending = Ending::undecided(Status::Withdrawn, now);

@@ -10,6 +10,11 @@ pub fn scope_missing(scope: &str) -> Denial {
     )
 }
 
+/// The denial of a key that was good at the door, and is no longer.
+pub fn no_valid_key() -> Denial {
+    Denial::new(Code::Unauthenticated, "The agent key is not valid.")
+}
+
 pub(super) fn key_required() -> Denial {
     Denial {
         field: Some("idempotency_key".to_owned()),

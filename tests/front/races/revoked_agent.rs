@@ -3,7 +3,7 @@
 use countersign::store::people::Role;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{CONTENDERS, ROUNDS};
 use crate::support::held::GatedApp;
@@ -19,7 +19,8 @@ backends!(
     a_request_beyond_the_scopes_fails,
     an_approval_waits_for_a_revocation_under_way,
     a_revocation_waits_for_the_approval_under_way,
-    a_revocation_waits_for_the_request_under_way
+    a_revocation_waits_for_the_request_under_way,
+    a_withdrawal_waits_for_a_new_key_under_way
 );
 
 async fn a_revoked_agents_request_fails(app: &TestApp) {
@@ -98,6 +99,25 @@ async fn a_revocation_waits_for_the_request_under_way(GatedApp { app, gate }: &G
         ending.await.unwrap();
         let rule = if round % 2 == 0 { "agent_revoked" } else { "scope_missing" };
         fails(person.approve(id(&asked)).await, rule);
+    })
+    .await;
+}
+
+async fn a_withdrawal_waits_for_a_new_key_under_way(app: &TestApp) {
+    let person = app.person(Role::Approver).await;
+    repeat("a new key while a withdrawal waits", app.database.backend, ROUNDS, async |round| {
+        let name = format!("{round}");
+        let (agent, seen) = asked(app, person, &name).await;
+        let ending = format!(
+            "UPDATE credentials SET revoked_at = '2030-01-01 00:00:00'
+             WHERE agent_id = (SELECT id FROM agents WHERE name = '{name}')"
+        );
+        let withdrawal = agent.calling("withdraw_action", &json!({ "action_id": id(&seen) }));
+        let answer = app.behind(&ending, withdrawal).await;
+        assert_eq!(answer.code(), "unauthenticated");
+        assert_eq!(person.action(id(&seen)).await["status"], "pending");
+        let last = app.rival().texts("SELECT outcome AS t FROM audit_events ORDER BY seq DESC LIMIT 1");
+        assert_eq!(last, ["unauthenticated"], "it is in the log");
     })
     .await;
 }
