@@ -1,35 +1,30 @@
 //! E-mail: letters as messages of plain text and HTML, handed to an SMTP server.
 
+mod conversation;
 mod render;
 mod server;
 
 use std::{future::Future, pin::Pin, time::Duration};
 
 use lettre::{
-    AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor,
+    Message,
     message::{
         Mailbox, MultiPart,
         header::{HeaderName, HeaderValue},
     },
-    transport::smtp,
 };
 use url::Url;
 
-use self::render::Rendered;
 pub use self::server::{Authority, SmtpUrl};
+use self::{conversation::Way, render::Rendered};
 use super::{Channel, Failure, Letter};
 use crate::error::{Error, Result};
 
 /// The channel's name in the outbox.
 pub const NAME: &str = "email";
 
-/// How long the server may take to take up the connection.
-const CONNECT: Duration = Duration::from_secs(20);
 /// How long somebody at the command line waits for it.
 const LOOK: Duration = Duration::from_secs(30);
-/// What a reply says of itself when trying again would come to the same (RFC 3463): something is wrong with the address, the
-/// mailbox is disabled, the letter is too large. Any other refusal may be about the sender, the relay or the day.
-const LASTING: [&str; 3] = ["5.1.", "5.2.1", "5.3.4"];
 
 /// Who a message is from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,7 +57,7 @@ impl Sender {
 
 /// Hands letters to an SMTP server.
 pub struct Mailer {
-    transport: AsyncSmtpTransport<Tokio1Executor>,
+    way: Way,
     sender: Sender,
     /// The right side of message ids.
     host: String,
@@ -79,10 +74,8 @@ impl Mailer {
         sender: Sender,
         public_url: &Url,
     ) -> Result<Self> {
-        // A connection for each letter: what is left of one conversation is never taken for an answer in the next.
-        let transport = server.transport(authority)?.timeout(Some(CONNECT)).build();
         Ok(Self {
-            transport,
+            way: server.way(authority)?,
             sender,
             host: public_url
                 .host_str()
@@ -97,11 +90,15 @@ impl Mailer {
     /// # Errors
     /// `Setup` in the server's words.
     pub async fn look(&self) -> Result<()> {
-        match tokio::time::timeout(LOOK, self.transport.test_connection()).await {
+        match tokio::time::timeout(LOOK, self.way.open()).await {
             Err(_) => Err(silent()),
-            Ok(Ok(true)) => Ok(()),
-            Ok(Ok(false)) => Err(Error::Setup("The mail server closed the connection.".to_owned())),
-            Ok(Err(error)) => Err(Error::Setup(format!("The mail server can't be used: {}.", words(&error)))),
+            Ok(Ok(conversation)) => {
+                conversation.leave().await;
+                Ok(())
+            }
+            Ok(Err(failure)) => {
+                Err(Error::Setup(format!("The mail server can't be used: {}.", failure.words)))
+            }
         }
     }
 
@@ -112,13 +109,21 @@ impl Mailer {
     pub async fn send_test(&self, to: &str, id: &str) -> Result<()> {
         let address = to.parse().map_err(|_| Error::Setup(format!("{to:?} is not an e-mail address.")))?;
         let message = self.message(id, address, None, None, render::test())?;
-        match tokio::time::timeout(LOOK, self.transport.send(message)).await {
+        match tokio::time::timeout(LOOK, self.hand_over(&message)).await {
             Err(_) => Err(silent()),
-            Ok(Ok(_)) => Ok(()),
-            Ok(Err(error)) => {
-                Err(Error::Setup(format!("The mail server refused the test mail: {}.", words(&error))))
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(failure)) => {
+                Err(Error::Setup(format!("The mail server refused the test mail: {}.", failure.words)))
             }
         }
+    }
+
+    async fn hand_over(&self, message: &Message) -> std::result::Result<(), Failure> {
+        let mut conversation = self.way.open().await?;
+        let answer = conversation.hand_over(message).await;
+        // Whether or when the server answers that is nothing to wait for.
+        tokio::spawn(conversation.leave());
+        answer
     }
 
     fn message(
@@ -168,13 +173,9 @@ impl Channel for Mailer {
         Box::pin(async move {
             let to = letter.to.email.parse().map_err(|_| lasting("The address can't receive mail."))?;
             let (answers, leave) = (letter.answers.as_deref(), letter.leave.as_deref());
-            let message = self
-                .message(&letter.id, to, answers, leave, render::letter(letter))
-                .map_err(|error| lasting(&error.to_string()))?;
-            self.transport.send(message).await.map(|_| ()).map_err(|error| Failure {
-                lasting: error.is_permanent() && is_about_the_letter(&words(&error)),
-                words: words(&error),
-            })
+            let message = self.message(&letter.id, to, answers, leave, render::letter(letter));
+            let message = message.map_err(|error| lasting(&error.into_denial().message))?;
+            self.hand_over(&message).await
         })
     }
 }
@@ -190,25 +191,7 @@ fn silent() -> Error {
     Error::Setup(format!("The mail server did not answer within {} seconds.", LOOK.as_secs()))
 }
 
-fn is_about_the_letter(words: &str) -> bool {
-    words.split_whitespace().any(|word| LASTING.iter().any(|code| word.starts_with(code)))
-}
-
 /// A header whose value is ASCII of our own making.
 fn raw(name: &'static str, value: &str) -> HeaderValue {
     HeaderValue::new(HeaderName::new_from_ascii_str(name), value.to_owned())
-}
-
-/// The whole story of an error, the server's reply included, in one line.
-fn words(error: &smtp::Error) -> String {
-    let mut words = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        let cause_words = cause.to_string();
-        if !words.contains(&cause_words) {
-            words = format!("{words}: {cause_words}");
-        }
-        source = cause.source();
-    }
-    words.split_whitespace().collect::<Vec<_>>().join(" ")
 }

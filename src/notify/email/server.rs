@@ -2,16 +2,13 @@
 
 use std::{fmt, fs, net::IpAddr, str::FromStr};
 
-use lettre::{
-    AsyncSmtpTransport, Tokio1Executor,
-    transport::smtp::{
-        AsyncSmtpTransportBuilder,
-        authentication::Credentials,
-        client::{Certificate, Tls, TlsParameters},
-    },
+use lettre::transport::smtp::{
+    authentication::Credentials,
+    client::{Certificate, TlsParameters},
 };
 use url::Url;
 
+use super::conversation::{Line, Way};
 use crate::error::{Error, Result};
 
 /// The setting `SMTP_URL`.
@@ -32,22 +29,22 @@ enum Security {
 }
 
 impl SmtpUrl {
-    /// The transport to this server, without its time limits.
+    /// The way to this server.
     ///
     /// # Errors
     /// `Internal` when TLS can't be set up.
-    pub(super) fn transport(&self, authority: Option<&Authority>) -> Result<AsyncSmtpTransportBuilder> {
-        let tls = match self.security {
-            Security::Tls => Tls::Wrapper(self.parameters(authority)?),
-            Security::StartTls => Tls::Required(self.parameters(authority)?),
-            Security::None => Tls::None,
+    pub(super) fn way(&self, authority: Option<&Authority>) -> Result<Way> {
+        let line = match self.security {
+            Security::Tls => Line::Tls(self.parameters(authority)?),
+            Security::StartTls => Line::StartTls(self.parameters(authority)?),
+            Security::None => Line::Open,
         };
-        let transport = AsyncSmtpTransport::<Tokio1Executor>::builder_dangerous(&self.host)
-            .port(self.port)
-            .tls(tls);
-        Ok(match &self.account {
-            Some((user, password)) => transport.credentials(Credentials::new(user.clone(), password.clone())),
-            None => transport,
+        let account = self.account.as_ref();
+        Ok(Way {
+            host: self.host.clone(),
+            port: self.port,
+            line,
+            account: account.map(|(user, password)| Credentials::new(user.clone(), password.clone())),
         })
     }
 

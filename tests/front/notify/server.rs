@@ -1,5 +1,7 @@
 //! The conversation with the mail server: encrypted, refused, put off, broken off, and held up.
 
+use std::time::{Duration, Instant};
+
 use chrono::TimeDelta;
 use countersign::store::people::Role;
 use reqwest::StatusCode;
@@ -121,13 +123,34 @@ async fn a_server_that_never_takes_it_is_given_up_after_days(backend: &Backend) 
 
 backends!(a_refusal_that_may_pass_is_no_end);
 async fn a_refusal_that_may_pass_is_no_end(backend: &Backend) {
+    for words in ["Not from you", "5.1.8 Bad outbound sender", "5.7.1 Client host 5.1.1.7 blocked"] {
+        let post = Post::open();
+        let app = asked_once(*backend, &post, Fault::Refuses(words)).await;
+        work(&app.inner.notifier).await;
+        let failed = format!("status = 'waiting' AND last_error LIKE '%{words}%'");
+        assert_eq!(app.rival().count("outbox", &failed), 1, "{words}");
+        post.does(None);
+        app.time().shift(TimeDelta::seconds(40));
+        assert_eq!(mails(&app, &post, 1).await.len(), 1);
+    }
+}
+
+backends!(what_the_server_said_to_the_mail_counts_though_it_never_says_goodbye);
+async fn what_the_server_said_to_the_mail_counts_though_it_never_says_goodbye(backend: &Backend) {
     let post = Post::open();
-    let app = asked_once(*backend, &post, Fault::Unwelcome).await;
-    work(&app.inner.notifier).await;
-    assert_eq!(app.rival().count("outbox", "status = 'waiting' AND last_error LIKE '%Not from you%'"), 1);
-    post.does(None);
-    app.time().shift(TimeDelta::seconds(40));
+    post.is_deaf_to_goodbyes();
+    let app = asked_once(*backend, &post, None).await;
     assert_eq!(mails(&app, &post, 1).await.len(), 1);
+    assert_eq!(app.rival().count("outbox", "status = 'sent' AND attempts = 1"), 1);
+
+    post.does(Fault::UnknownRecipient);
+    app.time().shift(TimeDelta::minutes(3));
+    app.ask("request_refund", shop::refund("1001", 200)).await;
+    let patience = Instant::now() + Duration::from_secs(10);
+    while app.rival().count("outbox", "status = 'dead'") == 0 {
+        assert!(Instant::now() < patience, "a refusal is never heard");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }
 
 backends!(a_server_that_comes_back_is_found_while_the_request_can_be_decided);
@@ -164,7 +187,7 @@ async fn a_server_that_hangs_holds_up_nobody_else(backend: &Backend) {
 }
 
 /// An approver, and a request that is told of while the post office does that.
-async fn asked_once(backend: Backend, post: &Post, fault: Fault) -> TestApp {
+async fn asked_once(backend: Backend, post: &Post, fault: impl Into<Option<Fault>>) -> TestApp {
     let app = with_post(backend, post).await;
     app.person(Role::Approver).await;
     app.order("#1001", 50_000).await;

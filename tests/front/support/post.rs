@@ -27,8 +27,10 @@ pub const PASSWORD: &str = "p@ss/word";
 pub enum Fault {
     /// Knows nobody of that name: 550 5.1.1.
     UnknownRecipient,
-    /// Takes nothing from this sender, and does not say for how long: 550.
-    Unwelcome,
+    /// Knows nobody of these names alone.
+    Unknown(&'static [&'static str]),
+    /// Refuses every recipient in these words: 550.
+    Refuses(&'static str),
     /// Asks to come back: 452 to so many mails, then it takes them.
     Busy(usize),
     /// Takes one mail and does not say so until it is let go.
@@ -62,6 +64,8 @@ struct Counter {
     arrived: Condvar,
     fault: Mutex<Option<Fault>>,
     held: AtomicBool,
+    turned_away: AtomicBool,
+    deaf: AtomicBool,
 }
 
 impl Post {
@@ -119,6 +123,17 @@ impl Post {
     /// Has it confirm the mail that it hangs at.
     pub fn let_go(&self) {
         self.counter.held.store(false, Ordering::SeqCst);
+    }
+
+    /// Has it refuse the mail that it hangs at, for the time being.
+    pub fn turn_away(&self) {
+        self.counter.turned_away.store(true, Ordering::SeqCst);
+        self.let_go();
+    }
+
+    /// Has it answer no goodbye from now on, and keep the line.
+    pub fn is_deaf_to_goodbyes(&self) {
+        self.counter.deaf.store(true, Ordering::SeqCst);
     }
 
     /// Forgets what it has taken.
@@ -182,11 +197,14 @@ impl Handler for Desk {
 
     fn rcpt(&mut self, to: &str) -> Response {
         let fault = *self.counter.fault();
-        if fault == Some(Fault::UnknownRecipient) {
-            return Response::custom(550, "5.1.1 No such mailbox here".to_owned());
-        }
-        if fault == Some(Fault::Unwelcome) {
-            return Response::custom(550, "Not from you".to_owned());
+        let refused = match fault {
+            Some(Fault::UnknownRecipient) => Some("5.1.1 No such mailbox here"),
+            Some(Fault::Unknown(names)) if names.contains(&to) => Some("5.1.1 No such mailbox here"),
+            Some(Fault::Refuses(words)) => Some(words),
+            _ => None,
+        };
+        if let Some(words) = refused {
+            return Response::custom(550, words.to_owned());
         }
         if let Some(Fault::Busy(left)) = fault
             && self.counter.once_more(Fault::Busy, left)
@@ -213,6 +231,9 @@ impl Handler for Desk {
         self.counter.arrived.notify_all();
         while fault == Some(Fault::Hang) && self.counter.held.load(Ordering::SeqCst) {
             thread::sleep(Duration::from_millis(5));
+        }
+        if self.counter.turned_away.swap(false, Ordering::SeqCst) {
+            return response::OUT_OF_SPACE;
         }
         response::OK
     }

@@ -1,15 +1,16 @@
-//! The wire to the post office: it can break at a reply, and be encrypted from the first byte.
+//! The wire to the post office: it can break at a reply, swallow a goodbye, and be encrypted from the first byte.
 
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread;
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::ServerConfig;
 use rustls::pki_types::PrivateKeyDer;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, copy, split};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, split};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
@@ -72,9 +73,19 @@ async fn pump(client: impl AsyncRead + AsyncWrite, server: TcpStream, counter: &
             }
         }
     };
+    let commands = async {
+        let mut command = [0; 4096];
+        while let Ok(length @ 1..) = from_client.read(&mut command).await {
+            let command = &command[..length];
+            let is_heard = command != b"QUIT\r\n" || !counter.deaf.load(Ordering::SeqCst);
+            if is_heard && to_server.write_all(command).await.is_err() {
+                return;
+            }
+        }
+    };
     tokio::select! {
         () = replies => {}
-        _ = copy(&mut from_client, &mut to_server) => {}
+        () = commands => {}
     }
 }
 

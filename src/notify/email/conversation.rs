@@ -1,0 +1,176 @@
+//! One conversation with the mail server, for one mail: what is left of it is never taken for an answer in the next.
+//!
+//! What the server says to the mail is its answer. Nothing that comes after counts, not even whether it ever answers a goodbye.
+
+use std::time::Duration;
+
+use lettre::{
+    Message,
+    transport::smtp::{
+        self,
+        authentication::{Credentials, DEFAULT_MECHANISMS},
+        client::{AsyncSmtpConnection, TlsParameters},
+        commands::{Data, Mail, Rcpt},
+        extension::{ClientId, Extension, MailBodyParameter, MailParameter},
+    },
+};
+
+use super::super::Failure;
+
+/// How long the server may take to take up the connection.
+const CONNECT: Duration = Duration::from_secs(20);
+/// How long it may take to answer a goodbye.
+const GOODBYE: Duration = Duration::from_secs(5);
+/// What a reply says of itself when trying again would come to the same (RFC 3463): there is no such mailbox or system, the
+/// address is malformed, the mailbox has moved or is disabled, the domain takes no mail (RFC 7505), the mail is too large. Any
+/// other refusal may be about the sender, the relay or the day.
+const LASTING: [&str; 7] = ["5.1.1", "5.1.2", "5.1.3", "5.1.6", "5.1.10", "5.2.1", "5.3.4"];
+
+/// The way to a mail server.
+pub struct Way {
+    pub host: String,
+    pub port: u16,
+    pub line: Line,
+    pub account: Option<Credentials>,
+}
+
+/// How the line to it is secured.
+pub enum Line {
+    Open,
+    StartTls(TlsParameters),
+    /// From the first byte.
+    Tls(TlsParameters),
+}
+
+/// A conversation that has begun.
+pub struct Conversation(AsyncSmtpConnection);
+
+impl Way {
+    /// Connects, and signs in where that is set up.
+    ///
+    /// # Errors
+    /// In the server's words; never lasting.
+    pub async fn open(&self) -> Result<Conversation, Failure> {
+        self.connect().await.map(Conversation).map_err(|error| Failure {
+            words: words(&error),
+            lasting: false,
+        })
+    }
+
+    async fn connect(&self) -> Result<AsyncSmtpConnection, smtp::Error> {
+        let (server, name) = ((self.host.as_str(), self.port), ClientId::default());
+        let tls = match &self.line {
+            Line::Tls(parameters) => Some(parameters.clone()),
+            Line::Open | Line::StartTls(_) => None,
+        };
+        let mut connection =
+            AsyncSmtpConnection::connect_tokio1(server, Some(CONNECT), &name, tls, None).await?;
+        if let Line::StartTls(parameters) = &self.line {
+            connection.starttls(parameters.clone(), &name).await?;
+        }
+        if let Some(account) = &self.account {
+            connection.auth(DEFAULT_MECHANISMS, account).await?;
+        }
+        Ok(connection)
+    }
+}
+
+impl Conversation {
+    /// Hands over a mail.
+    ///
+    /// # Errors
+    /// In the server's words.
+    pub async fn hand_over(&mut self, mail: &Message) -> Result<(), Failure> {
+        let (envelope, text) = (mail.envelope(), mail.formatted());
+        let mut addresses = envelope.from().into_iter().chain(envelope.to());
+        let is_foreign = addresses.any(|address| !AsRef::<str>::as_ref(address).is_ascii());
+        let options = self.options(is_foreign, text.is_ascii())?;
+        let server = &mut self.0;
+        // Command by command: `send` would say goodbye to a refusal, and wait for the answer, before it tells of it.
+        server.command(Mail::new(envelope.from().cloned(), options)).await.map_err(refused)?;
+        for to in envelope.to() {
+            server.command(Rcpt::new(to.clone(), Vec::new())).await.map_err(refused)?;
+        }
+        server.command(Data).await.map_err(refused)?;
+        server.message(&text).await.map_err(refused)?;
+        Ok(())
+    }
+
+    /// Says goodbye, and waits a moment for the answer.
+    pub async fn leave(mut self) {
+        // It makes no difference whether there is one.
+        let _ = tokio::time::timeout(GOODBYE, self.0.abort()).await;
+    }
+
+    /// What has to be said of a mail that is not of ASCII alone.
+    fn options(&self, is_foreign: bool, is_ascii: bool) -> Result<Vec<MailParameter>, Failure> {
+        let needed = [
+            (is_foreign, Extension::SmtpUtfEight, MailParameter::SmtpUtfEight),
+            (!is_ascii, Extension::EightBitMime, MailParameter::Body(MailBodyParameter::EightBitMime)),
+        ];
+        let mut options = Vec::new();
+        for (_, extension, option) in needed.into_iter().filter(|(is_needed, ..)| *is_needed) {
+            if !self.0.server_info().supports_feature(extension) {
+                return Err(Failure {
+                    words: format!("The mail server does not know {extension}, which this address needs."),
+                    lasting: false,
+                });
+            }
+            options.push(option);
+        }
+        Ok(options)
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it maps errors")]
+fn refused(error: smtp::Error) -> Failure {
+    let reply = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+    Failure {
+        words: words(&error),
+        lasting: error.is_permanent() && is_about_the_mail(&reply),
+    }
+}
+
+/// By the code that a reply begins with, where it has one.
+fn is_about_the_mail(reply: &str) -> bool {
+    reply.split_whitespace().next().is_some_and(|code| LASTING.contains(&code))
+}
+
+/// The whole story of an error, the server's reply included, in one line.
+fn words(error: &smtp::Error) -> String {
+    let mut words = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        let cause_words = cause.to_string();
+        if !words.contains(&cause_words) {
+            words = format!("{words}: {cause_words}");
+        }
+        source = cause.source();
+    }
+    words.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_lasting_when_it_begins_by_saying_that_it_is_about_the_mail() {
+        for lasting in ["5.1.1 No such mailbox", "5.1.10", "5.2.1 Disabled", "5.3.4 Too large\n5.3.4 by far"]
+        {
+            assert!(is_about_the_mail(lasting), "{lasting}");
+        }
+        for passing in [
+            "",
+            "Not from you",
+            "5.1.0 Address rejected",
+            "5.1.7 Bad sender's mailbox",
+            "5.1.8 Access denied, bad outbound sender",
+            "5.1.11",
+            "5.7.1 Client host 5.1.1.7 blocked, see 5.1.1",
+            "Client host 5.1.1 blocked",
+        ] {
+            assert!(!is_about_the_mail(passing), "{passing}");
+        }
+    }
+}
