@@ -21,9 +21,9 @@ const AT_ONCE: usize = 4;
 /// How often what is no longer needed is forgotten, and how much of it at a time.
 const TIDY_EVERY: Duration = Duration::from_secs(60);
 const TIDY: i64 = 1000;
-/// How long messages are kept that were delivered, or not needed.
+/// How long messages are kept that came to an end: delivered, given up, or not needed.
 const KEPT: TimeDelta = TimeDelta::days(30);
-/// How long a notice waits for a channel, in days: whoever sets one up later is not told of last week.
+/// How long a notice or a message waits for a channel, in days: whoever sets one up later is not told of last week.
 const STALE_DAYS: i64 = 1;
 
 /// The workers; they end when this is dropped, and in good order when it is stopped.
@@ -101,7 +101,6 @@ impl Notifier {
         Ok(())
     }
 
-    /// Forgets old messages, and notices that wait for a channel in vain.
     async fn tidy_for_ever(self, stop: CancellationToken) {
         while stopping(&stop, TIDY_EVERY).await.is_none() {
             if let Err(error) = self.tidy().await {
@@ -110,31 +109,36 @@ impl Notifier {
         }
     }
 
-    /// See [`Notifier::tidy_for_ever`]. Writes nothing where there is nothing to forget.
-    async fn tidy(&self) -> Result<()> {
-        let (clock, on) = (self.gate.clock.clone(), self.is_on());
+    /// Forgets old messages, and gives up what waits for a channel in vain. Writes nothing where there is nothing to do.
+    pub async fn tidy(&self) -> Result<()> {
+        let (clock, is_on) = (self.gate.clock.clone(), self.is_on());
         let old = self.gate.db.read(move |conn| {
             let now = clock.now(conn)?;
             let stale = now - TimeDelta::days(STALE_DAYS);
-            let notices = !on && notices::any_due(conn, stale)?;
-            let messages = outbox::any_before(conn, now - KEPT)?;
-            Ok((notices.then_some(stale), messages.then_some(now - KEPT)))
+            let is_stale = !is_on && (notices::any_due(conn, stale)? || outbox::any_due(conn, stale)?);
+            Ok((is_stale, outbox::any_before(conn, now - KEPT)?))
         });
-        let (notices, messages) = old.await?;
-        if notices.is_none() && messages.is_none() {
+        let (is_stale, is_old) = old.await?;
+        if !is_stale && !is_old {
             return Ok(());
         }
+        let clock = self.gate.clock.clone();
         let tidied = self.gate.db.write(move |conn| {
-            if let Some(before) = notices {
-                let forgotten = notices::forget(conn, before, TIDY)?;
-                tracing::info!(forgotten, "nobody was told for a day, because SMTP_URL is not set here");
+            let now = clock.now(conn)?;
+            if is_old {
+                outbox::forget(conn, now - KEPT, TIDY)?;
             }
-            if let Some(before) = messages {
-                outbox::forget(conn, before, TIDY)?;
+            if !is_stale {
+                return Ok(0);
             }
-            Ok(())
+            let stale = now - TimeDelta::days(STALE_DAYS);
+            Ok(notices::forget(conn, stale, TIDY)? + outbox::drop_stale(conn, stale, TIDY, now)?)
         });
-        tidied.await
+        let untold = tidied.await?;
+        if untold > 0 {
+            tracing::info!(untold, "nobody was told for a day, because SMTP_URL is not set here");
+        }
+        Ok(())
     }
 }
 

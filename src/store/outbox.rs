@@ -18,7 +18,7 @@ use super::{
     notices::Topic,
     schema::{outbox, outbox_items},
 };
-use crate::db::{Conn, QueryResult, Timestamp, text_enum};
+use crate::db::{Conn, QueryResult, Timestamp, skip_locked, text_enum};
 
 text_enum! {
     /// How far a message has come.
@@ -28,7 +28,7 @@ text_enum! {
         Sent = "sent",
         /// It was given up.
         Dead = "dead",
-        /// There was nothing left to tell when its time came.
+        /// There was nothing left to tell when its time came, or no way to tell it for too long.
         Dropped = "dropped",
     }
 }
@@ -210,19 +210,34 @@ pub fn has_died(conn: &mut Conn, person_id: &str, since: Timestamp, but: &str) -
     diesel::select(diesel::dsl::exists(dead)).get_result(conn)
 }
 
+/// Ends messages that nobody delivers: due before a time, and in nobody's hands since. At most `limit`.
+pub fn drop_stale(conn: &mut Conn, before: Timestamp, limit: i64, now: Timestamp) -> QueryResult<usize> {
+    let suffix = skip_locked(conn);
+    sql_query(format!(
+        "UPDATE outbox SET status = 'dropped', ended_at = $1, lease = NULL, leased_until = NULL WHERE id IN \
+         (SELECT id FROM outbox WHERE status = 'waiting' AND due_at <= $2 \
+         AND (leased_until IS NULL OR leased_until <= $2) ORDER BY due_at, id LIMIT $3{suffix})"
+    ))
+    .bind::<SqlTimestamp, _>(now)
+    .bind::<SqlTimestamp, _>(before)
+    .bind::<BigInt, _>(limit)
+    .execute(conn)
+}
+
 /// Whether there are messages that ended before a time.
 pub fn any_before(conn: &mut Conn, before: Timestamp) -> QueryResult<bool> {
     let old = outbox::table
-        .filter(outbox::status.ne(State::Waiting))
+        .filter(outbox::status.eq_any([State::Sent, State::Dead, State::Dropped]))
         .filter(outbox::ended_at.lt(before));
     diesel::select(diesel::dsl::exists(old)).get_result(conn)
 }
 
 /// Forgets messages that ended before a time, at most `limit`.
 pub fn forget(conn: &mut Conn, before: Timestamp, limit: i64) -> QueryResult<usize> {
+    // The states by name, because the index begins with them.
     sql_query(
         "DELETE FROM outbox WHERE id IN \
-         (SELECT id FROM outbox WHERE status <> 'waiting' AND ended_at < $1 LIMIT $2)",
+         (SELECT id FROM outbox WHERE status IN ('sent', 'dead', 'dropped') AND ended_at < $1 LIMIT $2)",
     )
     .bind::<SqlTimestamp, _>(before)
     .bind::<BigInt, _>(limit)

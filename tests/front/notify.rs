@@ -6,6 +6,7 @@ mod leaving;
 mod letters;
 mod pace;
 mod server;
+mod tidied;
 mod workers;
 
 use std::time::{Duration, Instant};
