@@ -6,6 +6,7 @@ use super::Notifier;
 use crate::{
     audit::{self, Entry, Source, What},
     auth::{Visitor, guard::Permission},
+    db::QueryResult,
     error::{Code, Denial, Result},
     store::{
         new_id,
@@ -20,7 +21,8 @@ const LISTED: i64 = 50;
 /// Everything the owner's page shows.
 pub struct Delivering {
     pub health: Health,
-    /// Those that failed or were given up come first.
+    /// First those that were given up, the latest before the others; then those that wait: those whose last try failed before
+    /// the others, and what is due first before what is due later; then the latest that were sent.
     pub messages: Vec<Delivery>,
     pub now: crate::db::Timestamp,
 }
@@ -41,17 +43,18 @@ impl Notifier {
         let clock = self.gate.clock.clone();
         let read = self.gate.db.read(move |conn| {
             let now = clock.now(conn)?;
-            let mut messages = Vec::new();
-            for state in [State::Dead, State::Waiting, State::Sent] {
-                for (message, to) in outbox::recent(conn, state, LISTED)? {
-                    messages.push(Delivery {
-                        count: outbox::count_items(conn, &message.id)?,
-                        first: outbox::items(conn, &message.id, 1)?.pop(),
-                        message,
-                        to,
-                    });
-                }
-            }
+            let mut messages = outbox::ended(conn, State::Dead, LISTED)?;
+            messages.extend(outbox::waiting(conn, LISTED)?);
+            messages.extend(outbox::ended(conn, State::Sent, LISTED)?);
+            let messages = messages.into_iter().map(|(message, to)| {
+                Ok(Delivery {
+                    count: outbox::count_items(conn, &message.id)?,
+                    first: outbox::items(conn, &message.id, 1)?.pop(),
+                    message,
+                    to,
+                })
+            });
+            let messages = messages.collect::<QueryResult<_>>()?;
             Ok(Delivering {
                 health: outbox::health(conn, now, now - TimeDelta::days(1))?,
                 messages,

@@ -11,7 +11,7 @@ use diesel::{
 };
 
 pub use self::{
-    health::{Health, health, recent},
+    health::{Health, ended, health, waiting},
     lease::{any_due, claim, end, put_back, renew},
 };
 use super::{

@@ -45,12 +45,24 @@ pub fn health(conn: &mut Conn, now: Timestamp, since: Timestamp) -> QueryResult<
     })
 }
 
-/// The latest messages in a state, with whom they are for, the newest first.
-pub fn recent(conn: &mut Conn, state: State, limit: i64) -> QueryResult<Vec<(Message, Person)>> {
+/// The messages that ended so, with whom they are for, the latest first.
+pub fn ended(conn: &mut Conn, state: State, limit: i64) -> QueryResult<Vec<(Message, Person)>> {
     outbox::table
         .inner_join(accounts::table.on(accounts::id.eq(outbox::person_id)))
         .filter(outbox::status.eq(state))
-        .order((outbox::due_at.desc(), outbox::id.desc()))
+        .order((outbox::ended_at.desc(), outbox::id.desc()))
+        .limit(limit)
+        .select((Message::as_select(), people::Person::as_select()))
+        .load(conn)
+}
+
+/// The messages that wait, with whom they are for: those whose last try failed before the others, what is due first before
+/// what is due later.
+pub fn waiting(conn: &mut Conn, limit: i64) -> QueryResult<Vec<(Message, Person)>> {
+    outbox::table
+        .inner_join(accounts::table.on(accounts::id.eq(outbox::person_id)))
+        .filter(outbox::status.eq(State::Waiting))
+        .order((outbox::last_error.is_null().asc(), outbox::due_at.asc(), outbox::id.asc()))
         .limit(limit)
         .select((Message::as_select(), people::Person::as_select()))
         .load(conn)
