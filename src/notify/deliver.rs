@@ -192,7 +192,7 @@ fn mark(
             // Of news that could not be delivered, those that tell of just that are told no further; and of one mailbox
             // owners hear once a day.
             let told = message.bundle == Bundle::Undelivered.as_str()
-                || outbox::has_died(conn, &message.person_id, now - TimeDelta::days(1), id)?;
+                || outbox::is_reported(conn, &message.person_id, now - TimeDelta::days(1))?;
             if changed == 1 && !told {
                 let notice = Notice {
                     detail: message.id.clone(),

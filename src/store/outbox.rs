@@ -16,7 +16,7 @@ pub use self::{
 };
 use super::{
     notices::Topic,
-    schema::{outbox, outbox_items},
+    schema::{notices, outbox, outbox_items},
 };
 use crate::db::{Conn, QueryResult, Timestamp, skip_locked, text_enum};
 
@@ -202,12 +202,20 @@ pub fn revive(conn: &mut Conn, id: &str, now: Timestamp) -> QueryResult<usize> {
         .execute(conn)
 }
 
-/// Whether another message to a person was given up after a time.
-pub fn has_died(conn: &mut Conn, person_id: &str, since: Timestamp, but: &str) -> QueryResult<bool> {
-    let dead = outbox::table
-        .filter(outbox::status.eq(State::Dead).and(outbox::ended_at.gt(since)))
-        .filter(outbox::person_id.eq(person_id).and(outbox::id.ne(but)));
-    diesel::select(diesel::dsl::exists(dead)).get_result(conn)
+/// Whether owners have been told since a time, or are about to be, that messages to a person are given up.
+pub fn is_reported(conn: &mut Conn, person_id: &str, since: Timestamp) -> QueryResult<bool> {
+    let untold = notices::table
+        .filter(notices::topic.eq(Topic::Undelivered).and(notices::at.gt(since)))
+        .filter(notices::person_id.eq(person_id));
+    if diesel::select(diesel::dsl::exists(untold)).get_result(conn)? {
+        return Ok(true);
+    }
+    let told = outbox_items::table
+        .inner_join(outbox::table.on(outbox::id.eq(outbox_items::detail)))
+        // Such an item is about no action; there is an index on those.
+        .filter(outbox_items::action_id.is_null().and(outbox_items::topic.eq(Topic::Undelivered)))
+        .filter(outbox_items::at.gt(since).and(outbox::person_id.eq(person_id)));
+    diesel::select(diesel::dsl::exists(told)).get_result(conn)
 }
 
 /// Ends messages that nobody delivers: due before a time, and in nobody's hands since. At most `limit`.
