@@ -23,7 +23,7 @@ use std::{future::Future, pin::Pin, sync::Arc};
 pub use bundle::Bundle;
 pub use health::{Delivering, Delivery};
 pub use leave::{Leaving, PATH as LEAVE_PATH};
-pub use letter::{LeftOut, Letter, Told};
+pub use letter::{Addressee, LeftOut, Letter, Told};
 pub use worker::Workers;
 
 use crate::{auth::Secret, workflow::Gate};

@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 
-use super::Notifier;
+use super::{Addressee, Notifier};
 use crate::{
     audit::{self, Entry, Source, What},
     auth::{Visitor, guard::Permission},
@@ -11,7 +11,6 @@ use crate::{
     store::{
         new_id,
         outbox::{self, Health, Item, Message, State},
-        people::Person,
     },
 };
 
@@ -30,7 +29,7 @@ pub struct Delivering {
 /// A message, whom it is for, and what it tells.
 pub struct Delivery {
     pub message: Message,
-    pub to: Person,
+    pub to: Addressee,
     /// How many things it tells.
     pub count: i64,
     /// The first of them.
@@ -51,7 +50,7 @@ impl Notifier {
                     count: outbox::count_items(conn, &message.id)?,
                     first: outbox::items(conn, &message.id, 1)?.pop(),
                     message,
-                    to,
+                    to: to.into(),
                 })
             });
             let messages = messages.collect::<QueryResult<_>>()?;

@@ -25,7 +25,7 @@ const BYTES_EACH: usize = 2_000;
 pub struct Letter {
     /// The message's id: the same at every try.
     pub id: String,
-    pub to: Person,
+    pub to: Addressee,
     pub bundle: Bundle,
     /// What it tells, in the order in which it happened; at least one thing.
     pub told: Vec<Told>,
@@ -41,6 +41,24 @@ pub struct Letter {
     pub dashboard: String,
     /// The address that takes the person off this list, where there is one.
     pub leave: Option<String>,
+}
+
+/// Whom a letter is to: no more of a person than a channel needs to know.
+#[derive(Debug, Clone)]
+pub struct Addressee {
+    pub id: String,
+    pub email: String,
+    pub role: Role,
+}
+
+impl From<Person> for Addressee {
+    fn from(person: Person) -> Self {
+        Self {
+            id: person.id,
+            email: person.email,
+            role: person.role,
+        }
+    }
 }
 
 /// One thing that a letter tells.
@@ -139,7 +157,7 @@ impl Notifier {
             clock: basis.clock,
             now: basis.now,
             id: message.id.clone(),
-            to,
+            to: to.into(),
             bundle,
             told,
             left_out,
@@ -194,10 +212,7 @@ impl Notifier {
             return Ok(None);
         };
         let message = message.clone();
-        let first = self
-            .gate
-            .db
-            .read(move |conn| outbox::first_about(conn, &message.person_id, &action_id, &message.id));
+        let first = self.gate.db.read(move |conn| outbox::first_about(conn, &message, &action_id));
         Ok(first.await?.map(|first| first.id))
     }
 }

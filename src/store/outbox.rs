@@ -143,18 +143,13 @@ pub fn last_begun(conn: &mut Conn, envelope: &Envelope) -> QueryResult<Option<Ti
         .map(Option::flatten)
 }
 
-/// The earliest message that told a person of an action and was sent, apart from `but`.
-pub fn first_about(
-    conn: &mut Conn,
-    person_id: &str,
-    action_id: &str,
-    but: &str,
-) -> QueryResult<Option<Message>> {
+/// The earliest message that told the same person of an action, by the same way, and was sent.
+pub fn first_about(conn: &mut Conn, message: &Message, action_id: &str) -> QueryResult<Option<Message>> {
     outbox::table
         .inner_join(outbox_items::table)
         .filter(outbox_items::action_id.eq(action_id))
-        .filter(outbox::person_id.eq(person_id).and(outbox::id.ne(but)))
-        .filter(outbox::status.eq(State::Sent))
+        .filter(outbox::person_id.eq(&message.person_id).and(outbox::id.ne(&message.id)))
+        .filter(outbox::channel.eq(&message.channel).and(outbox::status.eq(State::Sent)))
         .order((outbox::begun_at.asc(), outbox::id.asc()))
         .select(Message::as_select())
         .first(conn)

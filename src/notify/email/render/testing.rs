@@ -2,13 +2,13 @@
 
 use chrono::TimeDelta;
 
-use super::super::super::{Bundle, Letter, Told, timing::WallClock};
+use super::super::super::{Addressee, Bundle, Letter, Told, timing::WallClock};
 use crate::{
     db::Timestamp,
     kinds::{Change, Preview, Refusal},
     store::{
         actions::{Action, Status},
-        people::{Person, Role},
+        people::Role,
         preferences::Settings,
     },
     workflow::{
@@ -40,14 +40,10 @@ pub fn india() -> WallClock {
 pub fn letter(bundle: Bundle, told: Vec<Told>) -> Letter {
     Letter {
         id: "0198c0de-0000-7000-8000-00000000abcd".to_owned(),
-        to: Person {
+        to: Addressee {
             id: "p".to_owned(),
             email: "asha@example.com".to_owned(),
             role: Role::Approver,
-            password_hash: String::new(),
-            enabled: true,
-            created_at: now(),
-            lock_no: 0,
         },
         leave: bundle.list().map(|list| {
             format!("https://gate.example.com/unsubscribe?person=p&list={list}&token=0123456789abcdef")
