@@ -43,7 +43,7 @@ pub trait Channel: Send + Sync {
 /// Why a letter was not taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// The receiving side's words.
+    /// The receiving side's words, or a sentence of our own that gives no cause away.
     pub words: String,
     /// Whether trying again would come to the same.
     pub lasting: bool,

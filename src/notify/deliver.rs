@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     db::{Conn, QueryResult, Timestamp},
-    error::Result,
+    error::{Code, Error, Result},
     failpoint,
     store::{
         new_id,
@@ -26,8 +26,8 @@ use crate::{
 
 /// For how long a worker has a message before another one may take it, unless it renews that.
 const LEASE: TimeDelta = TimeDelta::seconds(60);
-/// How often a worker renews its lease while the other side takes its time.
-const RENEW_EVERY: Duration = Duration::from_secs(20);
+/// How often a worker renews its lease while a delivery takes its time.
+const RENEW_EVERY: Duration = Duration::from_secs(10);
 /// How long the other side may take: as long as RFC 5321 lets it look at a letter.
 const PATIENCE: Duration = Duration::from_mins(10);
 /// How long a delivery under way may go on when the process is asked to stop.
@@ -35,13 +35,24 @@ const GRACE: Duration = Duration::from_secs(4);
 /// How much of a failure's words is kept, in characters.
 const WORDS: usize = 500;
 
-/// How a delivery came out of the conversation with the other side.
+/// What is said of a defect, whose cause is for the operator alone.
+const DEFECT: &str = "Something went wrong inside Countersign. The operator's log says what.";
+
+/// How a delivery came out.
 enum Ended {
     Taken,
     NothingToTell,
     Failed(Failure),
-    /// The process stops.
+    /// The process stops, or another worker has the message.
     Interrupted,
+}
+
+impl Ended {
+    /// Failed for now.
+    fn failed(words: impl Into<String>) -> Self {
+        let (words, lasting) = (words.into(), false);
+        Self::Failed(Failure { words, lasting })
+    }
 }
 
 /// How it came out, and until when the earliest of the requests it tells of can be decided.
@@ -50,16 +61,10 @@ struct Try {
     deadline: Option<Timestamp>,
 }
 
-impl Try {
-    fn failed(words: impl Into<String>) -> Self {
-        let words: String = words.into();
-        Self {
-            ended: Ended::Failed(Failure {
-                words: words.chars().take(WORDS).collect(),
-                lasting: false,
-            }),
-            deadline: None,
-        }
+impl From<Ended> for Try {
+    fn from(ended: Ended) -> Self {
+        let deadline = None;
+        Self { ended, deadline }
     }
 }
 
@@ -76,43 +81,42 @@ impl Notifier {
         failpoint::reach("claimed");
         // Whatever goes wrong with one letter is that letter's failure, and ends no worker.
         let tried = AssertUnwindSafe(self.try_to_deliver(&message, &lease, stop)).catch_unwind().await;
-        let tried = match tried {
-            Ok(Ok(tried)) => tried,
-            Ok(Err(error)) => Try::failed(format!("It could not be composed: {error}.")),
-            Err(_) => Try::failed("It could not be composed."),
-        };
+        let tried = tried.unwrap_or_else(|_| Ended::failed(DEFECT).into());
         failpoint::reach("delivered");
         self.mark(message, lease, tried).await?;
         Ok(true)
     }
 
-    async fn try_to_deliver(&self, message: &Message, lease: &str, stop: &CancellationToken) -> Result<Try> {
-        let Ok(bundle) = message.bundle.parse() else {
-            return Ok(Try::failed("This version of Countersign does not know such messages."));
-        };
-        let Some(letter) = self.compose(message, bundle).await? else {
-            return Ok(Try {
-                ended: Ended::NothingToTell,
-                deadline: None,
-            });
-        };
-        let channel = self.channels.iter().find(|channel| channel.name() == message.channel);
-        let Some(channel) = channel else {
-            return Ok(Try::failed(format!("{} is not set up.", message.channel)));
-        };
+    /// Delivers a message for as long as the lease can be kept and the process may go on.
+    async fn try_to_deliver(&self, message: &Message, lease: &str, stop: &CancellationToken) -> Try {
         let stopping = async {
             stop.cancelled().await;
             tokio::time::sleep(GRACE).await;
         };
-        let ended = tokio::select! {
-            ended = patiently(channel, &letter) => ended,
-            () = stopping => Ended::Interrupted,
-            () = self.keep(&message.id, lease) => Ended::Interrupted,
+        tokio::select! {
+            tried = self.compose_and_hand_over(message) => tried,
+            () = stopping => Ended::Interrupted.into(),
+            () = self.keep(&message.id, lease) => Ended::Interrupted.into(),
+        }
+    }
+
+    async fn compose_and_hand_over(&self, message: &Message) -> Try {
+        let Ok(bundle) = message.bundle.parse() else {
+            return Ended::failed("This version of Countersign does not know such messages.").into();
         };
-        Ok(Try {
-            ended,
-            deadline: letter.deadline(),
-        })
+        let channel = self.channels.iter().find(|channel| channel.name() == message.channel);
+        let Some(channel) = channel else {
+            return Ended::failed(format!("The process that was to send it has no {}.", message.channel))
+                .into();
+        };
+        match self.compose(message, bundle).await {
+            Ok(Some(letter)) => Try {
+                ended: patiently(channel, &letter).await,
+                deadline: letter.deadline(),
+            },
+            Ok(None) => Ended::NothingToTell.into(),
+            Err(error) => Ended::failed(told(error)).into(),
+        }
     }
 
     /// Renews a lease again and again; ends when it was taken over.
@@ -149,18 +153,19 @@ impl Notifier {
 }
 
 async fn patiently(channel: &Arc<dyn Channel>, letter: &Letter) -> Ended {
-    let failure = match tokio::time::timeout(PATIENCE, channel.deliver(letter)).await {
-        Ok(Ok(())) => return Ended::Taken,
-        Ok(Err(failure)) => failure,
-        Err(_) => Failure {
-            words: format!("No answer within {} minutes.", PATIENCE.as_secs() / 60),
-            lasting: false,
-        },
-    };
-    Ended::Failed(Failure {
-        words: failure.words.chars().take(WORDS).collect(),
-        ..failure
-    })
+    match tokio::time::timeout(PATIENCE, channel.deliver(letter)).await {
+        Ok(Ok(())) => Ended::Taken,
+        Ok(Err(failure)) => Ended::Failed(failure),
+        Err(_) => Ended::failed(format!("No answer within {} minutes.", PATIENCE.as_secs() / 60)),
+    }
+}
+
+/// What people are told of an error of our own; its cause is logged.
+fn told(error: Error) -> &'static str {
+    match error.into_denial().code {
+        Code::Unavailable => "The database could not be reached while it was written.",
+        _ => DEFECT,
+    }
 }
 
 /// What a mark came to.
@@ -188,16 +193,13 @@ fn mark(
             (outbox::put_back(conn, id, lease, message.last_error.as_deref(), now)?, Marked::HandedBack)
         }
         Ended::Failed(failure) if failure.lasting || is_hopeless(message, now) => {
-            let changed = outbox::end(conn, id, lease, State::Dead, Some(&failure.words), now)?;
+            let changed = outbox::end(conn, id, lease, State::Dead, Some(&kept(&failure.words)), now)?;
             // Of news that could not be delivered, those that tell of just that are told no further; and of one mailbox
             // owners hear once a day.
             let told = message.bundle == Bundle::Undelivered.as_str()
                 || outbox::is_reported(conn, &message.person_id, now - TimeDelta::days(1))?;
             if changed == 1 && !told {
-                let notice = Notice {
-                    detail: message.id.clone(),
-                    ..Notice::of_person(notice_id, Topic::Undelivered, &message.person_id, "", now)
-                };
+                let notice = Notice::of_person(notice_id, Topic::Undelivered, &message.person_id, id, now);
                 notices::insert(conn, &notice)?;
             }
             (changed, Marked::Ended(Outcome::Dead))
@@ -205,7 +207,7 @@ fn mark(
         Ended::Failed(failure) => {
             let again = now + backoff::wait(message.attempts, tried.deadline.map(|deadline| deadline - now));
             (
-                outbox::put_back(conn, id, lease, Some(&failure.words), again)?,
+                outbox::put_back(conn, id, lease, Some(&kept(&failure.words)), again)?,
                 Marked::Ended(Outcome::Failed),
             )
         }
@@ -216,4 +218,8 @@ fn mark(
 /// Whether a message has been tried for long enough.
 fn is_hopeless(message: &Message, now: Timestamp) -> bool {
     message.begun_at.is_some_and(|begun| begun + GIVE_UP <= now)
+}
+
+fn kept(words: &str) -> String {
+    words.chars().take(WORDS).collect()
 }

@@ -5,7 +5,7 @@ use crate::{
     db::{Conn, QueryResult, Timestamp},
     error::{Code, Error, Result},
     store::{
-        actions::{self, Action, Status},
+        actions::{Action, Status},
         notices::Topic,
         outbox::{self, Item, Message, State},
         people::{self, Person, Role},
@@ -74,7 +74,7 @@ pub enum Told {
         at: Timestamp,
         /// To whom.
         to: String,
-        /// The receiving side's words.
+        /// What went wrong, in the receiving side's words or our own.
         words: String,
     },
     /// The person signed in from a new place.
@@ -220,11 +220,7 @@ impl Notifier {
 fn basis(conn: &mut Conn, message: &Message, bundle: Bundle, now: Timestamp) -> QueryResult<Basis> {
     let (to, mut items) = (reader(conn, message, bundle)?, Vec::new());
     let rules = preferences::rules(conn, &message.person_id)?;
-    for item in outbox::items(conn, &message.id, i64::MAX)? {
-        let action = match &item.action_id {
-            Some(id) => actions::find(conn, id)?,
-            None => None,
-        };
+    for (item, action) in outbox::items_with_actions(conn, &message.id)? {
         let waits = action.as_ref().is_some_and(|action| action.status_at(now) == Status::Pending);
         let wanted = match (&action, &to) {
             (Some(action), Some(to)) if bundle.list() == Some(List::Requests) => {

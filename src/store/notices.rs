@@ -78,7 +78,7 @@ impl Notice {
     }
 }
 
-/// Writes a notice, in the transaction of what it tells of. Its id is that of the audit event that tells the same.
+/// Writes a notice, in the transaction of what it tells of. Where that records an audit event too, the two may share an id.
 pub fn insert(conn: &mut Conn, notice: &Notice) -> QueryResult<()> {
     diesel::insert_into(notices::table).values(notice).execute(conn).map(|_| ())
 }

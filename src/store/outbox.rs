@@ -15,8 +15,9 @@ pub use self::{
     lease::{any_due, claim, end, put_back, renew},
 };
 use super::{
+    actions::Action,
     notices::Topic,
-    schema::{notices, outbox, outbox_items},
+    schema::{actions, notices, outbox, outbox_items},
 };
 use crate::db::{Conn, QueryResult, Timestamp, skip_locked, text_enum};
 
@@ -52,7 +53,7 @@ pub struct Message {
     pub lease: Option<String>,
     /// From when on another worker may take it.
     pub leased_until: Option<Timestamp>,
-    /// The receiving side's words, of the last failure.
+    /// What went wrong at the last try, in the receiving side's words or our own.
     pub last_error: Option<String>,
     pub created_at: Timestamp,
     /// When a worker took it first.
@@ -118,6 +119,16 @@ pub fn items(conn: &mut Conn, message_id: &str, limit: i64) -> QueryResult<Vec<I
         .order((outbox_items::at.asc(), outbox_items::notice_id.asc()))
         .limit(limit)
         .select(Item::as_select())
+        .load(conn)
+}
+
+/// All that a message tells, in the order in which it happened, each with the action it is about.
+pub fn items_with_actions(conn: &mut Conn, message_id: &str) -> QueryResult<Vec<(Item, Option<Action>)>> {
+    outbox_items::table
+        .left_join(actions::table.on(outbox_items::action_id.eq(actions::id.nullable())))
+        .filter(outbox_items::message_id.eq(message_id))
+        .order((outbox_items::at.asc(), outbox_items::notice_id.asc()))
+        .select((Item::as_select(), Option::<Action>::as_select()))
         .load(conn)
 }
 

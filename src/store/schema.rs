@@ -219,3 +219,4 @@ diesel::joinable!(outbox_items -> outbox (message_id));
 diesel::joinable!(action_subjects -> actions (action_id));
 diesel::allow_tables_to_appear_in_same_query!(actions, action_subjects, agents);
 diesel::allow_tables_to_appear_in_same_query!(outbox, outbox_items, people);
+diesel::allow_tables_to_appear_in_same_query!(outbox_items, actions);

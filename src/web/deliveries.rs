@@ -44,7 +44,7 @@ struct Row {
     /// When that was, or will be.
     at: String,
     attempts: i64,
-    /// The receiving side's words.
+    /// What went wrong at the last try.
     error: Option<String>,
 }
 

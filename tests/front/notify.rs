@@ -7,6 +7,7 @@ mod leaving;
 mod letters;
 mod pace;
 mod server;
+mod slow;
 mod tidied;
 mod workers;
 

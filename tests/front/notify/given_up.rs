@@ -3,6 +3,7 @@
 use chrono::TimeDelta;
 use countersign::app::App;
 use countersign::store::people::Role;
+use tokio_util::sync::CancellationToken;
 
 use super::work;
 use crate::support::{Backend, Fault, Post, TestApp, backends, shop};
@@ -55,6 +56,26 @@ async fn owners_hear_of_a_mailbox_though_a_report_to_it_was_given_up_before(back
         reports(&post)[1..],
         ["second@example.com: A mail to owner@example.com could not be delivered"]
     );
+}
+
+backends!(a_defect_is_told_of_without_its_cause);
+async fn a_defect_is_told_of_without_its_cause(backend: &Backend) {
+    let post = Post::open();
+    let (app, worker) = with_worker(*backend, &post).await;
+    app.ask("request_refund", shop::refund("1001", 1)).await;
+    let stop = CancellationToken::new();
+    worker.notifier.plan_all(&stop).await.unwrap();
+    let mut rival = app.rival();
+    rival.run("ALTER TABLE outbox_items RENAME TO elsewhere");
+    worker.notifier.deliver_all(&stop).await.unwrap();
+    rival.run("ALTER TABLE elsewhere RENAME TO outbox_items");
+    assert_eq!(
+        rival.texts("SELECT last_error AS t FROM outbox WHERE status = 'waiting'"),
+        ["Something went wrong inside Countersign. The operator's log says what."]
+    );
+    worker.clock.shift(TimeDelta::minutes(1));
+    work(&worker.notifier).await;
+    assert_eq!(post.mails().len(), 1);
 }
 
 backends!(what_failed_is_listed_before_what_waits_and_the_latest_end_first);

@@ -1,6 +1,7 @@
 //! Several workers on one outbox: each message is delivered by one of them, and one that was taken for dead changes nothing.
 
 use chrono::TimeDelta;
+use countersign::store::outbox::{self, State};
 use countersign::store::people::Role;
 use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
@@ -68,11 +69,15 @@ async fn a_worker_whose_lease_was_taken_over_changes_nothing(backend: &Backend) 
         let mails = post.mails();
         assert_eq!(mails.len(), sent + 2);
         assert_eq!(mails[sent].message_id, mails[sent + 1].message_id);
-        let row =
-            "SELECT status || CAST(attempts AS TEXT) || CAST(ended_at AS TEXT) AS t FROM outbox ORDER BY id";
+        let row = "SELECT status || CAST(attempts AS TEXT) || CAST(due_at AS TEXT) || CAST(ended_at AS TEXT) || \
+                   COALESCE(last_error, '') AS t FROM outbox ORDER BY id";
         let marked = app.rival().texts(row);
 
-        post.let_go();
+        if round % 2 == 0 {
+            post.let_go();
+        } else {
+            post.turn_away();
+        }
         held.await.unwrap();
         assert_eq!(app.rival().texts(row), marked);
         assert_eq!(app.rival().count("outbox", "status <> 'sent'"), 0);
@@ -80,6 +85,37 @@ async fn a_worker_whose_lease_was_taken_over_changes_nothing(backend: &Backend) 
         app.time().shift(TimeDelta::minutes(3));
     })
     .await;
+}
+
+backends!(under_a_lease_that_was_taken_over_nothing_is_changed);
+async fn under_a_lease_that_was_taken_over_nothing_is_changed(backend: &Backend) {
+    let post = Post::open();
+    let app = TestApp::with(*backend, |_| {}).await;
+    app.person(Role::Approver).await;
+    app.order("#1001", 50_000).await;
+    app.ask("request_refund", shop::refund("1001", 1)).await;
+    let worker = app.unserved_with(|config| post.set_in(config));
+    worker.notifier.plan_all(&CancellationToken::new()).await.unwrap();
+    let clock = worker.clock.clone();
+    let changed = worker.db.write(move |conn| {
+        let now = clock.now(conn)?;
+        let (over, until) = (now + TimeDelta::seconds(60), now + TimeDelta::seconds(120));
+        let message = outbox::claim(conn, "first", now, over)?.expect("a message");
+        assert!(outbox::claim(conn, "second", now, over)?.is_none(), "it is held");
+        let again = outbox::claim(conn, "second", over, until)?.expect("a message whose lease is over");
+        assert_eq!(again.id, message.id);
+        let id = &message.id;
+        Ok([
+            outbox::renew(conn, id, "first", until)?,
+            outbox::put_back(conn, id, "first", Some("too late"), now)?,
+            outbox::end(conn, id, "first", State::Sent, None, now)?,
+            outbox::renew(conn, id, "second", until)?,
+            outbox::put_back(conn, id, "second", None, now)?,
+            // It is nobody's now.
+            outbox::renew(conn, id, "second", until)?,
+        ])
+    });
+    assert_eq!(changed.await.unwrap(), [0, 0, 0, 1, 1, 0]);
 }
 
 backends!(a_process_that_stops_hands_back_what_it_holds);

@@ -16,8 +16,14 @@ use super::run::Fixture;
 use super::{Backend, TestApp};
 
 /// A gate in the way of a transaction. It stands open until it is shut.
-#[derive(Clone, Default)]
-pub struct Gate(Arc<(Mutex<State>, Condvar)>);
+#[derive(Clone)]
+pub struct Gate {
+    state: Arc<(Mutex<State>, Condvar)>,
+    /// Whether it is in the way of those that lock the rows they read, or of the others.
+    at: Lock,
+    /// For how long a transaction stands there.
+    stop: Duration,
+}
 
 #[derive(Default)]
 struct State {
@@ -25,38 +31,62 @@ struct State {
     stopped: usize,
 }
 
+/// In the way of whoever writes.
+impl Default for Gate {
+    fn default() -> Self {
+        Self {
+            state: Arc::default(),
+            at: Lock::Yes,
+            stop: STOP,
+        }
+    }
+}
+
 impl Gate {
+    /// In the way of whoever only reads.
+    pub fn in_reads() -> Self {
+        Self {
+            at: Lock::No,
+            stop: PATIENCE * 6,
+            ..Self::default()
+        }
+    }
+
     /// Stops the next transaction that comes.
     pub fn shut(&self) {
-        self.0.0.lock().unwrap().is_shut = true;
+        self.state.0.lock().unwrap().is_shut = true;
     }
 
     /// Lets it go on.
     pub fn open(&self) {
-        self.0.0.lock().unwrap().is_shut = false;
-        self.0.1.notify_all();
+        self.state.0.lock().unwrap().is_shut = false;
+        self.state.1.notify_all();
     }
 
     /// Waits until a transaction stands at the gate.
     pub async fn until_reached(&self) {
         let gate = self.clone();
         let reached = tokio::task::spawn_blocking(move || {
-            let state = gate.0.0.lock().unwrap();
-            let waited = gate.0.1.wait_timeout_while(state, PATIENCE, |state| state.stopped == 0);
+            let state = gate.state.0.lock().unwrap();
+            let waited = gate.state.1.wait_timeout_while(state, PATIENCE, |state| state.stopped == 0);
             !waited.unwrap().1.timed_out()
         });
         assert!(reached.await.unwrap(), "no transaction came to the gate");
     }
 
     /// What a transaction does here. Only the first is stopped: the others are stopped by its locks.
-    fn pass(&self) {
-        let mut state = self.0.0.lock().unwrap();
+    fn pass(&self, lock: Lock) {
+        if lock != self.at {
+            return;
+        }
+        let mut state = self.state.0.lock().unwrap();
         if !state.is_shut || state.stopped > 0 {
             return;
         }
         state.stopped += 1;
-        self.0.1.notify_all();
-        let (mut state, _) = self.0.1.wait_timeout_while(state, STOP, |state| state.is_shut).unwrap();
+        self.state.1.notify_all();
+        let (mut state, _) =
+            self.state.1.wait_timeout_while(state, self.stop, |state| state.is_shut).unwrap();
         state.stopped -= 1;
     }
 }
@@ -74,18 +104,22 @@ pub struct GatedApp {
 impl Fixture for GatedApp {
     async fn set_up(backend: Backend) -> Self {
         let gate = Gate::default();
-        let stock = StockAdjustment { max_delta: 1_000 };
-        let registry = Registry::default()
-            .kind(Held(Refund, gate.clone()))
-            .kind(Held(OrderCancellation, gate.clone()))
-            .kind(Held(stock, gate.clone()));
-        let app = TestApp::with_registry(backend, registry).await;
+        let app = TestApp::with_registry(backend, registry(&gate)).await;
         Self { app, gate }
     }
 
     async fn tear_down(self) {
         self.app.tear_down().await;
     }
+}
+
+/// The kinds, each of which passes the gate.
+pub fn registry(gate: &Gate) -> Registry {
+    let stock = StockAdjustment { max_delta: 1_000 };
+    Registry::default()
+        .kind(Held(Refund, gate.clone()))
+        .kind(Held(OrderCancellation, gate.clone()))
+        .kind(Held(stock, gate.clone()))
 }
 
 /// A kind, and the gate that it passes.
@@ -115,9 +149,7 @@ impl<K: ActionKind> ActionKind for Held<K> {
 
     fn load(&self, conn: &mut Conn, params: &Self::Params, lock: Lock) -> QueryResult<Option<Self::Record>> {
         let record = self.0.load(conn, params, lock)?;
-        if lock == Lock::Yes {
-            self.1.pass();
-        }
+        self.1.pass(lock);
         Ok(record)
     }
 

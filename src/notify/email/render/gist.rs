@@ -107,7 +107,7 @@ impl Gist {
                 ("Your password was changed".to_owned(), format!("On {}.", moment(*at, letter)))
             }
             Told::Undelivered { to, words, .. } if count == 1 => {
-                (format!("A mail to {to} could not be delivered"), format!("The mail server said: {words}"))
+                (format!("A mail to {to} could not be delivered"), format!("What went wrong: {words}"))
             }
             _ => (
                 format!("{count} mails could not be delivered"),

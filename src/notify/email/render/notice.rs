@@ -9,7 +9,7 @@ use crate::store::people::Role;
 /// Something that happened, in the order in which it is read.
 pub struct Notice {
     pub facts: Vec<(&'static str, String)>,
-    /// What a server said.
+    /// What somebody else said.
     pub words: Option<(&'static str, String)>,
     pub sentences: Vec<&'static str>,
     /// What to type, after the sentences.
@@ -40,7 +40,7 @@ fn notice(told: &Told, letter: &Letter) -> Option<Notice> {
         Told::Waits { .. } | Told::Expired(_) | Told::Decided(_) => return None,
         Told::Undelivered { at, to, words } => (
             vec![("To", to.clone()), ("Given up", when(*at))],
-            Some(("What the mail server said", words.clone())).filter(|(_, words)| !words.is_empty()),
+            Some(("What went wrong", words.clone())).filter(|(_, words)| !words.is_empty()),
         ),
         Told::SignedIn { at, address } => {
             let from = if address.is_empty() { "an unknown address" } else { address };
