@@ -2,7 +2,7 @@
 
 use super::{
     Bundle,
-    timing::{WallClock, half_time},
+    timing::{WallClock, half_time, last_quarter},
     wishes::timing_of,
 };
 use crate::{
@@ -93,7 +93,7 @@ impl Audience {
             };
             if is_news {
                 listeners.push(Listener {
-                    latest: Some(action.expires_at - quarter),
+                    latest: Some(last_quarter(action)),
                     ..self.in_waking_hours(person, Bundle::Reminders)
                 });
             }

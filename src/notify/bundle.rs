@@ -39,6 +39,11 @@ impl Bundle {
         }
     }
 
+    /// Whether it waits for the end of quiet hours: all does but what guards the account itself.
+    pub fn keeps_quiet(self) -> bool {
+        !matches!(self, Self::SignIns | Self::Passwords)
+    }
+
     /// The list that one leaves to get no more of these; none for what guards the account itself.
     pub fn list(self) -> Option<List> {
         match self {

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Bundle, Channel, Failure, Letter, Notifier, Outcome,
-    backoff::{self, GIVE_UP},
+    backoff::{self, GIVE_UP, Limits},
 };
 use crate::{
     db::{Conn, QueryResult, Timestamp},
@@ -55,16 +55,16 @@ impl Ended {
     }
 }
 
-/// How it came out, and until when the earliest of the requests it tells of can be decided.
+/// How it came out, and what the next try keeps to, if there is one.
 struct Try {
     ended: Ended,
-    deadline: Option<Timestamp>,
+    limits: Limits,
 }
 
 impl From<Ended> for Try {
     fn from(ended: Ended) -> Self {
-        let deadline = None;
-        Self { ended, deadline }
+        let limits = Limits::default();
+        Self { ended, limits }
     }
 }
 
@@ -112,7 +112,7 @@ impl Notifier {
         match self.compose(message, bundle).await {
             Ok(Some(letter)) => Try {
                 ended: patiently(channel, &letter).await,
-                deadline: letter.deadline(),
+                limits: letter.limits(),
             },
             Ok(None) => Ended::NothingToTell.into(),
             Err(error) => Ended::failed(told(error)).into(),
@@ -205,7 +205,7 @@ fn mark(
             (changed, Marked::Ended(Outcome::Dead))
         }
         Ended::Failed(failure) => {
-            let again = now + backoff::wait(message.attempts, tried.deadline.map(|deadline| deadline - now));
+            let again = backoff::next(message.attempts, tried.limits, now);
             (
                 outbox::put_back(conn, id, lease, Some(&kept(&failure.words)), again)?,
                 Marked::Ended(Outcome::Failed),

@@ -1,6 +1,11 @@
 //! What a message says, composed from what is true when it is delivered. Every channel puts it in its own form.
 
-use super::{Bundle, Notifier, timing::WallClock, wishes::timing_of};
+use super::{
+    Bundle, Notifier,
+    backoff::Limits,
+    timing::{WallClock, half_time, last_quarter},
+    wishes::timing_of,
+};
 use crate::{
     db::{Conn, QueryResult, Timestamp},
     error::{Code, Error, Result},
@@ -84,10 +89,22 @@ pub enum Told {
 }
 
 impl Letter {
-    /// Until when the earliest of the requests that it tells of can be decided.
-    pub(super) fn deadline(&self) -> Option<Timestamp> {
-        let waiting = self.told.iter().filter(|told| matches!(told, Told::Waits { .. }));
-        waiting.filter_map(Told::action).map(|detail| detail.action.expires_at).min()
+    /// What a further try keeps to, if it is not taken.
+    pub(super) fn limits(&self) -> Limits {
+        let mut limits = Limits {
+            quiet: self.bundle.keeps_quiet().then_some(self.clock),
+            ..Limits::default()
+        };
+        let earlier =
+            |one: Option<Timestamp>, other: Timestamp| Some(one.map_or(other, |one| one.min(other)));
+        for told in &self.told {
+            if let Told::Waits { detail, again } = told {
+                let latest = if *again { last_quarter(&detail.action) } else { half_time(&detail.action) };
+                limits.latest = earlier(limits.latest, latest);
+                limits.deadline = earlier(limits.deadline, detail.action.expires_at);
+            }
+        }
+        limits
     }
 }
 

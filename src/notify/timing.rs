@@ -84,6 +84,11 @@ pub fn half_time(action: &Action) -> Timestamp {
     action.requested_at + (action.expires_at - action.requested_at) / 2
 }
 
+/// When a quarter of it is left.
+pub fn last_quarter(action: &Action) -> Timestamp {
+    action.expires_at - (action.expires_at - action.requested_at) / 4
+}
+
 /// Not before the pace allows, nor in quiet hours; but not later than `latest`, and not in the past.
 pub fn paced(
     due: Timestamp,

@@ -3,9 +3,10 @@
 use chrono::{TimeDelta, Timelike};
 use countersign::store::people::Role;
 use countersign::store::preferences::Timing;
+use tokio_util::sync::CancellationToken;
 
 use super::{mails, told, with_post, work};
-use crate::support::{Backend, Post, TestApp, backends, shop};
+use crate::support::{Backend, Fault, Post, TestApp, backends, shop};
 
 backends!(a_flood_is_one_mail_and_each_request_of_it_is_in_there);
 async fn a_flood_is_one_mail_and_each_request_of_it_is_in_there(backend: &Backend) {
@@ -117,6 +118,35 @@ async fn quiet_hours_hold_mail_back_until_half_the_time(backend: &Backend) {
     mails(&app, &post, 1).await;
     work(&app.inner.notifier).await;
     assert_eq!(post.mails().len(), 1, "who has just been told is not reminded");
+}
+
+backends!(quiet_hours_hold_back_what_failed_as_well);
+async fn quiet_hours_hold_back_what_failed_as_well(backend: &Backend) {
+    let post = Post::open();
+    let app = TestApp::with(*backend, |config| config.action_ttl = "2h".parse().unwrap()).await;
+    app.person(Role::Approver).await;
+    app.order("#1001", 500_000).await;
+    app.ask("request_refund", shop::refund("1001", 1)).await;
+    let worker = app.unserved_with(|config| post.set_in(config));
+    let stop = CancellationToken::new();
+    worker.notifier.plan_all(&stop).await.unwrap();
+    // It is due, and then the night begins.
+    let clock = worker.clock.clone();
+    let now = worker.db.read(move |conn| clock.now(conn)).await.unwrap();
+    let minute = now.hour() * 60 + now.minute();
+    app.rival().run(&format!(
+        "INSERT INTO notification_settings (person_id, time_zone, quiet_from, quiet_until) \
+         SELECT id, 'UTC', {}, {} FROM people",
+        (minute + 1380) % 1440,
+        (minute + 300) % 1440
+    ));
+    post.does(Fault::Busy(1));
+    worker.notifier.deliver_all(&stop).await.unwrap();
+    for (minutes, count) in [(50, 0), (12, 1)] {
+        worker.clock.shift(TimeDelta::minutes(minutes));
+        work(&worker.notifier).await;
+        assert_eq!(post.mails().len(), count);
+    }
 }
 
 backends!(amounts_decide_who_hears_of_what);
