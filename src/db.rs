@@ -10,6 +10,7 @@ mod file;
 mod locks;
 mod log_end;
 mod migrate;
+mod neighbours;
 mod pool;
 mod postgres_url;
 mod pulse;

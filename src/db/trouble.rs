@@ -127,6 +127,11 @@ pub(super) fn is_lost_connection(cause: &(dyn std::error::Error + Send + Sync + 
     LOST.iter().any(|words| message.contains(words))
 }
 
+/// Whether somebody else holds SQLite's lock.
+pub(super) fn is_locked(error: &QueryError) -> bool {
+    matches!(error, QueryError::DatabaseError(_, info) if info.message().contains("database is locked"))
+}
+
 /// Whether a row of that id or name is there already.
 pub fn is_duplicate(error: &Error) -> bool {
     let Error::Internal(cause) = error else { return false };

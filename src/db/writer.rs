@@ -21,7 +21,8 @@ use tokio::sync::oneshot;
 
 use super::{
     Conn, QueryResult,
-    conn::{Manager, Mode},
+    conn::Manager,
+    neighbours::Neighbours,
     pool::{CHECKOUT, Pool, WAITING},
 };
 use crate::{
@@ -45,9 +46,11 @@ impl Writer {
     pub(super) fn start(pool: Arc<Pool>) -> io::Result<Self> {
         let (queue, jobs) = mpsc::sync_channel::<Box<dyn Job>>(WAITING);
         let thread = thread::Builder::new().name("writer".to_owned()).spawn(move || {
+            let mut neighbours = Neighbours::default();
             while let Ok(job) = jobs.recv() {
                 if job.begin() {
-                    batch(&pool, job, &mut || jobs.try_iter().find(|job| job.begin()));
+                    batch(&pool, &mut neighbours, job, &mut || jobs.try_iter().find(|job| job.begin()));
+                    neighbours.make_way();
                 }
             }
         })?;
@@ -151,13 +154,18 @@ where
 type Writes = Vec<(Box<dyn Job>, Result<()>)>;
 
 /// Runs `first`, and what there is more, in one transaction, and answers each; if that is lost, each of them again in its own.
-fn batch(pool: &Pool, first: Box<dyn Job>, more: &mut dyn FnMut() -> Option<Box<dyn Job>>) {
+fn batch(
+    pool: &Pool,
+    neighbours: &mut Neighbours,
+    first: Box<dyn Job>,
+    more: &mut dyn FnMut() -> Option<Box<dyn Job>>,
+) {
     let mut writes = vec![(first, Ok(()))];
-    match together(pool, &mut writes, more) {
+    match together(pool, neighbours, &mut writes, more) {
         Err(error) if writes.len() > 1 => {
             tracing::warn!(%error, writes = writes.len(), "a transaction was lost; each of its writes is run again alone");
             for (write, _) in writes {
-                batch(pool, write, &mut || None);
+                batch(pool, neighbours, write, &mut || None);
             }
         }
         committed => {
@@ -174,10 +182,15 @@ fn batch(pool: &Pool, first: Box<dyn Job>, more: &mut dyn FnMut() -> Option<Box<
 ///
 /// # Errors
 /// If the transaction was lost: nothing stands of any of them.
-fn together(pool: &Pool, writes: &mut Writes, more: &mut dyn FnMut() -> Option<Box<dyn Job>>) -> Result<()> {
+fn together(
+    pool: &Pool,
+    neighbours: &mut Neighbours,
+    writes: &mut Writes,
+    more: &mut dyn FnMut() -> Option<Box<dyn Job>>,
+) -> Result<()> {
     let mut conn = pool.get()?;
     failpoint::reach("begin");
-    conn.begin(Mode::Write)?;
+    neighbours.begin(&mut conn)?;
     let start = Instant::now();
     let mut ran = 0;
     let committed = loop {

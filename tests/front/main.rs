@@ -47,6 +47,7 @@ mod mcp_http;
 mod mcp_stdio;
 mod migrations;
 mod model;
+mod neighbours;
 mod notify;
 mod outage;
 mod overload;

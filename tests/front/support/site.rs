@@ -64,6 +64,11 @@ impl Site {
         self.serving = Some(server);
     }
 
+    /// One more process on the same database.
+    pub fn another(&self) -> Served {
+        self.program.serve(&["serve"])
+    }
+
     /// Starts the program behind another one that may make it fail. Whether it came so far as to serve.
     pub fn start_through(&mut self, words: &[&str]) -> bool {
         self.program.go_through(words);
