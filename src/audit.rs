@@ -117,6 +117,8 @@ text_enum! {
         Resume = "resume",
         /// Old payloads were dropped.
         Prune = "prune",
+        /// The database was copied.
+        Backup = "backup",
         /// A message that was given up is tried again.
         Redelivery = "redelivery",
     }
@@ -143,7 +145,7 @@ impl What {
             Self::SignIn | Self::Authentication | Self::FailedSignIns | Self::SignOut => Category::SignIns,
             Self::Account => Category::Accounts,
             Self::Pause | Self::Resume => Category::Pauses,
-            Self::Prune | Self::Redelivery => Category::Upkeep,
+            Self::Prune | Self::Backup | Self::Redelivery => Category::Upkeep,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod agent;
 mod audit;
+mod backup;
 mod check;
 mod connect;
 mod demo;
@@ -47,6 +48,7 @@ enum Command {
     #[command(subcommand)]
     Agent(agent::Agent),
     Prune(prune::Prune),
+    Backup(backup::Backup),
     Pause(pause::Pause),
     Resume(pause::Resume),
     Connect(connect::Connect),
@@ -79,6 +81,7 @@ impl Cli {
             Command::Person(person) => person.run().await,
             Command::Agent(agent) => agent.run().await,
             Command::Prune(prune) => prune.run().await,
+            Command::Backup(backup) => backup.run().await,
             Command::Pause(pause) => pause.run().await,
             Command::Resume(resume) => resume.run().await,
             Command::Connect(connect) => connect.run(),

@@ -3,6 +3,7 @@
 //! Closures given to [`Db::read`] and [`Db::write`] do nothing but SQL: ids are made outside, and a closure may run
 //! more than once.
 
+mod backup;
 mod clock;
 mod conn;
 mod enums;
@@ -20,6 +21,7 @@ mod writer;
 
 use std::{sync::Arc, time::Duration};
 
+pub use backup::Backup;
 pub use clock::{Clock, comparable};
 pub use conn::{Conn, must_be_one, savepoint};
 pub(crate) use enums::text_enum;
@@ -186,6 +188,19 @@ impl Db {
             }
         }
         Err(Error::Unavailable(lost))
+    }
+
+    /// Copies the whole database, as it is at one moment, into a backup, and lets `finish` write into the copy.
+    ///
+    /// # Errors
+    /// `Setup` when the copy can't be written.
+    pub async fn copy<F>(&self, backup: &Backup, finish: F) -> Result<()>
+    where
+        F: Fn(&mut Conn) -> QueryResult<()> + Send + 'static,
+    {
+        let draft = backup.draft();
+        self.on_thread(&self.readers, move |pool| backup::copy(&mut *pool.get()?, &draft, &finish))
+            .await
     }
 
     /// Whether the latest write found the database away, full or locked, and not long ago.

@@ -4,6 +4,7 @@
 //! budget → records, reads the database's clock after the lock, and commits the change together with its event.
 
 mod about;
+mod backup;
 mod beside;
 mod claim;
 mod decide;
@@ -28,6 +29,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use chrono::TimeDelta;
 
+pub use backup::restored;
 pub use claim::{Approval, MOST_EQUAL};
 pub use decider::{Decider, Means};
 pub use detail::{Detail, Happening};

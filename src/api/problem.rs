@@ -171,7 +171,7 @@ fn title(code: Code) -> &'static str {
         Code::NotFound => "There is no such thing",
         Code::ScopeMissing => "The agent lacks a scope",
         Code::RateLimited => "Too many requests",
-        Code::Paused => "An owner has paused this",
+        Code::Paused => "This is paused",
         Code::IdempotencyKeyRequired => "An idempotency key is required",
         Code::IdempotencyKeyReused => "The idempotency key names another write",
         Code::RuleRefused => "A business rule refused",

@@ -13,6 +13,7 @@ use crate::{
     error::{Error, Result},
     kinds::Kind,
     store::{new_id, pauses, people},
+    workflow::restored,
 };
 
 /// Read the settings, reach the database, and print what is in force and what is wrong
@@ -193,7 +194,8 @@ async fn schema(config: &Config) -> Result<(Schema, Option<Db>)> {
 async fn deciders(db: &Db) -> Result<String> {
     let (people, pauses) = db.read(|conn| Ok((people::all(conn)?, pauses::all(conn)?))).await?;
     for pause in pauses {
-        line("Paused", pause.target);
+        let why = restored(&pause).map(|why| format!(", because this database was {why}"));
+        line("Paused", pause.target + &why.unwrap_or_default());
     }
     let able = people.iter().filter(|person| person.enabled && person.role.decides()).count();
     Ok(match able {

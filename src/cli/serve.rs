@@ -54,14 +54,22 @@ pub(super) fn bind(listen: SocketAddr) -> Result<(TcpListener, SocketAddr)> {
 /// Serves until SIGTERM or SIGINT.
 pub(super) async fn serve(app: App, listener: TcpListener) -> Result<()> {
     let stopped = stopped()?;
+    // A database that is away by now says so by itself.
+    if let Ok(Some(why)) = app.gate.restored().await {
+        tracing::warn!("everything is paused until an owner resumes it, because this database was {why}");
+    }
     tracing::info!(listen = %app.config.listen, url = %app.config.public_url(), "serving");
-    app::serve(app, listener, stopped).await?;
+    let stopping = async {
+        stopped.await;
+        tracing::info!("stopping");
+    };
+    app::serve(app, listener, stopping).await?;
     tracing::info!("stopped");
     Ok(())
 }
 
 /// Resolves when somebody asks the process to stop.
-fn stopped() -> Result<impl Future<Output = ()>> {
+pub(super) fn stopped() -> Result<impl Future<Output = ()>> {
     let listen = |kind| signal(kind).map_err(|error| Error::Internal(error.into()));
     let (mut terminate, mut interrupt) = (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
     Ok(async move {
@@ -69,6 +77,5 @@ fn stopped() -> Result<impl Future<Output = ()>> {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
         }
-        tracing::info!("stopping");
     })
 }

@@ -18,6 +18,8 @@ pub struct Pause {
     /// The owner who paused in the browser; nobody when the command line did.
     pub paused_by: Option<String>,
     pub paused_at: Timestamp,
+    /// The moment of the copy, in a database that is one.
+    pub restored_from: Option<Timestamp>,
 }
 
 /// The pauses among `targets`.
@@ -41,6 +43,18 @@ pub fn insert(conn: &mut Conn, pause: &Pause) -> QueryResult<usize> {
     .bind::<Text, _>(&pause.target)
     .bind::<Nullable<Text>, _>(&pause.paused_by)
     .bind::<SqlTimestamp, _>(pause.paused_at)
+    .execute(conn)
+}
+
+/// Says of a pause that this database is a copy from `moment`, and puts it in force if it was not. A copy of a copy lacks
+/// whatever the first one lacks.
+pub fn insert_restored(conn: &mut Conn, target: &str, moment: Timestamp) -> QueryResult<usize> {
+    sql_query(
+        "INSERT INTO pauses (target, paused_at, restored_from) VALUES ($1, $2, $2) ON CONFLICT (target) \
+         DO UPDATE SET restored_from = coalesce(pauses.restored_from, excluded.restored_from)",
+    )
+    .bind::<Text, _>(target)
+    .bind::<SqlTimestamp, _>(moment)
     .execute(conn)
 }
 

@@ -114,6 +114,7 @@ diesel::table! {
         target -> Text,
         paused_by -> Nullable<Text>,
         paused_at -> Timestamp,
+        restored_from -> Nullable<Timestamp>,
     }
 }
 

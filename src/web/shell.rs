@@ -6,7 +6,7 @@ use crate::{
     error::Result,
     store::{actions, agents, pauses, people},
     web::{site::Site, when, words},
-    workflow::{Gate, PauseTarget},
+    workflow::{Gate, PauseTarget, restored},
 };
 
 /// The pages of the rail.
@@ -81,6 +81,8 @@ pub struct Paused {
     pub what: String,
     /// "today at 10:41 UTC by owner@example.com".
     pub since: String,
+    /// "restored from a backup of …", if that is why.
+    pub restored: Option<String>,
 }
 
 /// Everything around a page.
@@ -149,6 +151,7 @@ fn paused(gate: &Gate, conn: &mut Conn) -> QueryResult<Vec<Paused>> {
         };
         let by = by.map_or_else(|| "at the command line".to_owned(), |email| format!("by {email}"));
         paused.push(Paused {
+            restored: restored(&pause),
             target: pause.target,
             what,
             since: format!("{} UTC {by}", when::moment(pause.paused_at, now)),

@@ -52,10 +52,14 @@ impl PauseTarget {
 /// transaction ends: an owner who is told of a pause knows that nobody acts on having looked earlier.
 pub fn paused(conn: &mut Conn, kind: &str, agent_id: &str) -> QueryResult<Option<Denial>> {
     Latch::Pauses.share(conn)?;
-    let in_force = !pauses::among(conn, &PauseTarget::concerning(kind, agent_id))?.is_empty();
-    let sentence =
-        "An owner has paused this. Nothing was stored or changed; ask a person when it will be resumed.";
-    Ok(in_force.then(|| Denial::new(Code::Paused, sentence)))
+    let in_force = pauses::among(conn, &PauseTarget::concerning(kind, agent_id))?;
+    let sentence = if in_force.iter().any(|pause| pause.restored_from.is_some()) {
+        "The data was restored from a backup, and everything is paused until an owner resumes it. Nothing was stored or \
+         changed; ask a person when that will be."
+    } else {
+        "An owner has paused this. Nothing was stored or changed; ask a person when it will be resumed."
+    };
+    Ok((!in_force.is_empty()).then(|| Denial::new(Code::Paused, sentence)))
 }
 
 impl Gate {
@@ -158,6 +162,7 @@ impl Switch {
                 target: target.key(),
                 paused_by: self.owner.as_ref().map(|owner| owner.person_id.clone()),
                 paused_at: now,
+                restored_from: None,
             };
             pauses::insert(conn, &pause)?
         } else {

@@ -2,6 +2,7 @@
 
 use diesel::RunQueryDsl;
 
+use crate::support::rival::Rival;
 use crate::support::shop::refund;
 use crate::support::{Backend, TestApp, backends};
 
@@ -10,7 +11,7 @@ backends!(what_is_written_stays);
 async fn what_is_written_stays(app: &TestApp) {
     app.order("#1001", 50_000).await;
     app.ask("request_refund", refund("#1001", 100)).await;
-    let written = log(app);
+    let written = log(app.rival());
     assert!(written.len() >= 3, "{written:?}");
 
     for attempt in attempts(app.database.backend) {
@@ -23,17 +24,17 @@ async fn what_is_written_stays(app: &TestApp) {
             .db
             .write(move |conn| diesel::sql_query(&through_the_pool).execute(conn).map(drop));
         refused.await.expect_err(&attempt);
-        assert_eq!(log(app), written, "{attempt}");
+        assert_eq!(log(app.rival()), written, "{attempt}");
     }
 }
 
-fn log(app: &TestApp) -> Vec<String> {
-    app.rival()
-        .texts("SELECT seq || ' ' || id || ' ' || body AS t FROM audit_events ORDER BY seq")
+/// Every event, in order.
+pub fn log(mut rival: Rival) -> Vec<String> {
+    rival.texts("SELECT seq || ' ' || id || ' ' || body AS t FROM audit_events ORDER BY seq")
 }
 
 /// Everything that would change or remove an event.
-fn attempts(backend: Backend) -> Vec<String> {
+pub fn attempts(backend: Backend) -> Vec<String> {
     let columns = "id, at, category, event, actor_kind, outcome, denied, body";
     let forged = |id: &str| format!("{id}, at, category, event, actor_kind, 'forged', denied, body");
     let again = |verb: &str| {

@@ -30,6 +30,7 @@ mod adversarial;
 mod api;
 mod append_only;
 mod audit_export;
+mod backup;
 mod cli;
 mod columns;
 mod contract;

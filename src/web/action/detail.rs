@@ -221,7 +221,7 @@ fn notes(detail: &Detail, paused: bool) -> Vec<String> {
     }
     let mut notes = Vec::new();
     if paused {
-        notes.push("An owner has paused this. It can be rejected; approving has to wait.".to_owned());
+        notes.push("This is paused. It can be rejected; approving has to wait.".to_owned());
     }
     if detail.preview.is_none() {
         notes.push("The record is no longer there. Approving would change nothing.".to_owned());

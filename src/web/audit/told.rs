@@ -93,6 +93,7 @@ fn what(logged: &Logged, body: &Value, kind_title: &impl Fn(&str) -> String) -> 
         "sign_out" => "signed out".to_owned(),
         "account" => event.outcome.replace('_', " "),
         "pause" => tried("paused", "pause"),
+        "backup" => "made a backup".to_owned(),
         "resume" => tried("resumed", "resume"),
         other => other.replace('_', " "),
     }
@@ -212,6 +213,13 @@ mod tests {
                 false,
                 json!({"door": "browser", "target": "kind:refund", "who": "owner@example.com"}),
                 "10:46:02.118 | owner@example.com | paused | refund | browser | done | ok",
+            ),
+            (
+                "backup",
+                "done",
+                false,
+                json!({"door": "command_line"}),
+                "10:46:02.118 | command line | made a backup |  |  | done | ok",
             ),
             (
                 "expiry",

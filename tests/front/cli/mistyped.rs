@@ -21,6 +21,7 @@ const COMMANDS: &[&[&str]] = &[
     &["agent", "rotate", "--name", "a"],
     &["agent", "revoke", "--name", "a"],
     &["prune", "--older-than", "1d"],
+    &["backup", "copy.db"],
     &["pause"],
     &["resume"],
     &["audit", "export"],

@@ -212,6 +212,7 @@ const COMMANDS: &[&[&str]] = &[
     &["pause"],
     &["audit", "export"],
     &["prune", "--older-than", "1d"],
+    &["backup", "copy.db"],
     &["connect", "cursor", "--url", "https://gate.example.com"],
     &["mcp", "--agent-key", "cs_a_x"],
     &["mcp", "--agent-key", "cs_a_x", "--url", "http://127.0.0.1:1"],

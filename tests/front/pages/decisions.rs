@@ -147,7 +147,7 @@ async fn a_pause_is_seen_and_holds_approvals_back(app: &TestApp) {
 
     let page = session.get(&path).await;
     assert!(page.html.contains("is paused: nothing of it can be asked for or approved"));
-    assert!(page.html.contains("An owner has paused this."));
+    assert!(page.html.contains("This is paused. It can be rejected"));
     assert!(!page.html.contains("action=\"/resume\""), "only owners resume");
     let held = decide(&session, &format!("{path}/approve"), &decision(&page, "")).await;
     assert_eq!(held.status, StatusCode::CONFLICT);
