@@ -66,7 +66,10 @@ impl Attempt<'_> {
     pub async fn only_waits(&self) -> String {
         let body = &self.answer.body;
         assert_eq!((&body["status"], &body["disposition"]), (&json!("pending"), &json!("new")), "{body}");
-        assert_eq!(self.app.grown_since(&self.before).await, [("actions", 1), ("events", 1), ("slots", 1)]);
+        assert_eq!(
+            self.app.grown_since(&self.before).await,
+            [("actions", 1), ("events", 1), ("notices", 1), ("slots", 1)]
+        );
         let event = self.event().await;
         assert_eq!(
             (&event["outcome"], &event["action_id"]),

@@ -34,7 +34,7 @@ async fn refunds_that_only_together_exceed_the_total(app: &TestApp) {
         (&failed["status"], &failed["refusal"]["rule"]),
         (&json!("failed"), &json!("exceeds_refundable"))
     );
-    assert_eq!(app.grown_since(&before).await, [("decisions", 1), ("events", 1)]);
+    assert_eq!(app.grown_since(&before).await, [("decisions", 1), ("events", 1), ("notices", 1)]);
     assert_eq!(app.order_now("#1001").await.refunded_minor, 50_000);
 }
 

@@ -59,7 +59,10 @@ async fn the_same_call_many_times_at_once(app: &TestApp) {
         "{answers:#?}"
     );
     assert_eq!(answers.iter().filter(|answer| answer["disposition"] == "new").count(), 1);
-    assert_eq!(app.grown_since(&before).await, [("actions", 1), ("events", 16), ("slots", 1)]);
+    assert_eq!(
+        app.grown_since(&before).await,
+        [("actions", 1), ("events", 16), ("notices", 1), ("slots", 1)]
+    );
 }
 
 backends!(what_was_done_is_not_done_again);

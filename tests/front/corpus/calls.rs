@@ -108,7 +108,7 @@ pub async fn send_all(app: &TestApp, tool: &Tool, all: Vec<String>) {
         }
     }
     let (sent, opened) = (i64::try_from(sent).unwrap(), i64::try_from(opened.len()).unwrap());
-    let mut expected = vec![("actions", opened), ("events", sent), ("slots", opened)];
+    let mut expected = vec![("actions", opened), ("events", sent), ("notices", opened), ("slots", opened)];
     expected.retain(|(_, by)| *by > 0);
     assert_eq!(app.grown_since(&before).await, expected, "{}", tool.name);
 }

@@ -123,32 +123,6 @@ impl Rival {
             .collect()
     }
 
-    /// All that a refused call must leave as it was.
-    #[track_caller]
-    pub fn everything(&mut self) -> Vec<String> {
-        self.texts(
-            "SELECT 'action ' || id || ' ' || status || ' ' || lock_no AS t FROM actions
-             UNION ALL SELECT 'slot ' || key || ' ' || attempt || ' ' || touches FROM slots
-             UNION ALL SELECT 'order ' || name || ' ' || refunded_minor || ' ' || version FROM orders
-             UNION ALL SELECT 'product ' || sku || ' ' || stock || ' ' || version FROM products
-             UNION ALL SELECT 'refund ' || id FROM refunds
-             UNION ALL SELECT 'cancellation ' || action_id FROM order_cancellations
-             UNION ALL SELECT 'movement ' || action_id FROM stock_movements
-             UNION ALL SELECT 'subject ' || action_id || ' ' || subject || ' ' || version FROM action_subjects
-             UNION ALL SELECT 'agent ' || id || ' ' || scopes || ' ' || lock_no || CASE WHEN revoked_at IS NULL
-             THEN '' ELSE ' revoked' END FROM agents
-             UNION ALL SELECT 'person ' || id || ' ' || role || ' ' || password_hash || ' ' || lock_no
-             || CASE WHEN enabled THEN '' ELSE ' disabled' END FROM people
-             UNION ALL SELECT 'credential ' || prefix || CASE WHEN revoked_at IS NULL THEN '' ELSE ' revoked' END
-             FROM credentials
-             UNION ALL SELECT 'session ' || prefix || CASE WHEN ended_at IS NULL THEN '' ELSE ' ended' END FROM sessions
-             UNION ALL SELECT 'pause ' || target FROM pauses
-             UNION ALL SELECT 'bucket ' || agent_id || ' ' || CAST(arrival_at AS TEXT) FROM write_buckets
-             UNION ALL SELECT 'denials ' || event || ' ' || actor_id || ' ' || code || ' ' || denials FROM floods
-             UNION ALL SELECT 'event ' || id FROM audit_events ORDER BY 1",
-        )
-    }
-
     /// How many rows of a table fulfil a condition.
     #[track_caller]
     pub fn count(&mut self, table: &str, condition: &str) -> i64 {

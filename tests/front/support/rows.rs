@@ -9,13 +9,14 @@ use diesel::{QueryableByName, RunQueryDsl, sql_query};
 use serde_json::Value;
 
 use super::TestApp;
+use super::rival::Rival;
 
 /// Figures that grow with every write, each under the name of what it counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rows(BTreeMap<&'static str, i64>);
 
 /// A change to an order or a product raises its version; everything else is a row.
-const FIGURES: [(&str, &str); 10] = [
+const FIGURES: [(&str, &str); 14] = [
     ("actions", "SELECT count(*) AS figure FROM actions"),
     ("slots", "SELECT count(*) AS figure FROM slots"),
     ("decisions", "SELECT count(*) AS figure FROM actions WHERE decided_at IS NOT NULL"),
@@ -31,6 +32,14 @@ const FIGURES: [(&str, &str); 10] = [
         "SELECT CAST(coalesce(sum(version - 1), 0) AS BIGINT) AS figure FROM products",
     ),
     ("pauses", "SELECT count(*) AS figure FROM pauses"),
+    ("notices", "SELECT count(*) AS figure FROM notices"),
+    ("messages", "SELECT count(*) AS figure FROM outbox"),
+    ("items", "SELECT count(*) AS figure FROM outbox_items"),
+    (
+        "wishes",
+        "SELECT (SELECT count(*) FROM notification_settings) + (SELECT count(*) FROM notification_rules)
+         + (SELECT count(*) FROM notification_mutes) AS figure",
+    ),
     ("events", "SELECT count(*) AS figure FROM audit_events"),
 ];
 
@@ -74,6 +83,42 @@ impl TestApp {
     /// Runs a statement as somebody would who sits at the database.
     pub async fn sql(&self, statement: &'static str) {
         self.inner.db.write(move |conn| sql_query(statement).execute(conn)).await.unwrap();
+    }
+}
+
+impl Rival {
+    /// All that a refused call must leave as it was.
+    #[track_caller]
+    pub fn everything(&mut self) -> Vec<String> {
+        self.texts(
+            "SELECT 'action ' || id || ' ' || status || ' ' || lock_no AS t FROM actions
+             UNION ALL SELECT 'slot ' || key || ' ' || attempt || ' ' || touches FROM slots
+             UNION ALL SELECT 'order ' || name || ' ' || refunded_minor || ' ' || version FROM orders
+             UNION ALL SELECT 'product ' || sku || ' ' || stock || ' ' || version FROM products
+             UNION ALL SELECT 'refund ' || id FROM refunds
+             UNION ALL SELECT 'cancellation ' || action_id FROM order_cancellations
+             UNION ALL SELECT 'movement ' || action_id FROM stock_movements
+             UNION ALL SELECT 'subject ' || action_id || ' ' || subject || ' ' || version FROM action_subjects
+             UNION ALL SELECT 'agent ' || id || ' ' || scopes || ' ' || lock_no || CASE WHEN revoked_at IS NULL
+             THEN '' ELSE ' revoked' END FROM agents
+             UNION ALL SELECT 'person ' || id || ' ' || role || ' ' || password_hash || ' ' || lock_no
+             || CASE WHEN enabled THEN '' ELSE ' disabled' END FROM people
+             UNION ALL SELECT 'credential ' || prefix || CASE WHEN revoked_at IS NULL THEN '' ELSE ' revoked' END
+             FROM credentials
+             UNION ALL SELECT 'session ' || prefix || CASE WHEN ended_at IS NULL THEN '' ELSE ' ended' END FROM sessions
+             UNION ALL SELECT 'pause ' || target FROM pauses
+             UNION ALL SELECT 'bucket ' || agent_id || ' ' || CAST(arrival_at AS TEXT) FROM write_buckets
+             UNION ALL SELECT 'denials ' || event || ' ' || actor_id || ' ' || code || ' ' || denials FROM floods
+             UNION ALL SELECT 'notice ' || id || ' ' || topic FROM notices
+             UNION ALL SELECT 'message ' || id || ' ' || status || ' ' || attempts FROM outbox
+             UNION ALL SELECT 'item ' || message_id || ' ' || notice_id FROM outbox_items
+             UNION ALL SELECT 'clock ' || person_id || ' ' || time_zone || ' ' || COALESCE(quiet_from, -1) || ' '
+             || COALESCE(quiet_until, -1) FROM notification_settings
+             UNION ALL SELECT 'rule ' || person_id || ' ' || kind || ' ' || unit || ' ' || from_amount || ' ' || timing
+             FROM notification_rules
+             UNION ALL SELECT 'left ' || person_id || ' ' || list FROM notification_mutes
+             UNION ALL SELECT 'event ' || id FROM audit_events ORDER BY 1",
+        )
     }
 }
 
