@@ -40,8 +40,8 @@ use crate::{
 
 /// How often the sweeper looks for what is past due.
 const SWEEP_EVERY: Duration = Duration::from_secs(5);
-/// How long requests under way may take to finish after SIGTERM, in seconds.
-const GRACE_SECONDS: u64 = 8;
+/// How long what is under way may take to finish after SIGTERM: requests, and messages to people.
+const GRACE: Duration = Duration::from_secs(8);
 
 /// Everything a process needs to answer; cheap to clone.
 #[derive(Clone)]
@@ -171,7 +171,7 @@ pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output
         // A client that has hung up is not waited for; what it asked for is done all the same.
         .h1_allow_half_closed(false)
         .disable_signals()
-        .shutdown_timeout(GRACE_SECONDS)
+        .shutdown_timeout(GRACE.as_secs())
         .run();
     let handle = server.handle();
     let mut running = tokio::spawn(server);
@@ -181,7 +181,7 @@ pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output
     };
     drop(chores);
     waiters.stop();
-    let handed_back = tokio::spawn(workers.stop());
+    let handed_back = tokio::spawn(tokio::time::timeout(GRACE, workers.stop()));
     let ended = match ended {
         Some(ended) => ended,
         None => {
@@ -189,8 +189,10 @@ pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output
             running.await
         }
     };
-    if let Err(panic) = handed_back.await {
-        tracing::warn!(%panic, "messages under way are delivered again later");
+    match handed_back.await {
+        Ok(Ok(())) => {}
+        Ok(Err(_)) => tracing::warn!("messages under way could not be handed back in time"),
+        Err(panic) => tracing::warn!(%panic, "messages under way are delivered again later"),
     }
     auth.write_down_the_last_failures().await;
     ended.map_err(|panic| Error::Internal(Box::new(panic)))?.map_err(listener_error)

@@ -15,7 +15,7 @@ use crate::support::program::Program;
 use crate::support::run::{Fixture, run};
 use crate::support::settings::figure;
 use crate::support::shop::refund;
-use crate::support::{Backend, TestApp};
+use crate::support::{Backend, Post, TestApp};
 
 #[test]
 fn nothing_is_done_while_the_database_is_away_and_all_goes_on_when_it_is_back() {
@@ -134,6 +134,25 @@ fn a_server_stops_in_time_without_its_database() {
         let (code, took) = stopped.await.unwrap();
         assert_eq!(code, Some(0));
         assert!(took < Duration::from_secs(10), "{took:?}");
+    });
+}
+
+#[test]
+fn a_server_that_sends_mail_stops_in_time_when_its_database_falls_silent() {
+    run(Backend::Postgres, async |backend: &Backend| {
+        let (database, post) = (backend.fresh_database(), Post::open());
+        let mut cable = Cable::to(&database).await;
+        let program = Program::on(&database).with("DATABASE_URL", &cable.url).with("SMTP_URL", &post.url);
+        let served = program.serve(&["serve", "--listen", "127.0.0.1:0"]);
+        cable.fall_silent();
+        // Every worker looks once a second, and waits for an answer by then.
+        tokio::time::sleep(Duration::from_millis(1500)).await;
+
+        let mut stopped = tokio::task::spawn_blocking(move || served.stop("TERM"));
+        let in_time = tokio::time::timeout(Duration::from_secs(10), &mut stopped).await;
+        cable.pull().await;
+        let (code, _) = in_time.expect("it is killed before it has stopped").unwrap();
+        assert_eq!(code, Some(0));
     });
 }
 

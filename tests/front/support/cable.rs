@@ -1,5 +1,6 @@
-//! A cable to a Postgres server that can be pulled out, or cut at a commit.
+//! A cable to a Postgres server that can be pulled out, fall silent, or be cut at a commit.
 
+use std::future::pending;
 use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -38,6 +39,7 @@ impl Cable {
             end: End::of(&url),
             cuts: Mutex::default(),
             is_dead: watch::Sender::new(false),
+            is_silent: watch::Sender::new(false),
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -73,6 +75,11 @@ impl Cable {
         self.plugged = Some(tokio::spawn(forward(listener, Arc::clone(&self.line))));
     }
 
+    /// From now on nothing comes through, and no connection breaks: what is said into it is answered by nobody.
+    pub fn fall_silent(&self) {
+        self.line.is_silent.send_replace(true);
+    }
+
     /// Breaks the connection of the next write at its COMMIT. All others go on.
     pub fn cut_a_commit(&self, cut: Cut) {
         *self.line.cuts.lock().unwrap() = vec![(cut, Then::GoOn)];
@@ -103,6 +110,7 @@ struct Line {
     /// What happens to the next commits, the last first.
     cuts: Mutex<Vec<(Cut, Then)>>,
     is_dead: watch::Sender<bool>,
+    is_silent: watch::Sender<bool>,
 }
 
 /// What becomes of the line after a cut.
@@ -116,6 +124,10 @@ enum Then {
 impl Line {
     async fn died(&self) {
         self.is_dead.subscribe().wait_for(|is_dead| *is_dead).await.unwrap();
+    }
+
+    async fn fell_silent(&self) {
+        self.is_silent.subscribe().wait_for(|is_silent| *is_silent).await.unwrap();
     }
 }
 
@@ -168,6 +180,9 @@ async fn join(near: TcpStream, far: impl AsyncRead + AsyncWrite, line: &Line) {
     let mut is_writing = false;
     loop {
         tokio::select! {
+            biased;
+            () = line.fell_silent() => pending().await,
+            () = line.died() => return,
             count = client.read(&mut said) => {
                 let Ok(count @ 1..) = count else { return };
                 let said = &said[..count];
@@ -202,7 +217,6 @@ async fn join(near: TcpStream, far: impl AsyncRead + AsyncWrite, line: &Line) {
                     return;
                 }
             }
-            () = line.died() => return,
         }
     }
 }
