@@ -23,6 +23,7 @@ mod slot;
 pub mod view;
 mod waiters;
 mod withdraw;
+pub mod wording;
 mod write_limit;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};

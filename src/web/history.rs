@@ -12,7 +12,7 @@ use super::{
     refused::Refused,
     shell::{Place, Shell},
     site::Site,
-    when, words,
+    when,
 };
 use crate::{
     auth::Visitor,
@@ -21,7 +21,7 @@ use crate::{
     query::Query,
     store::{actions::Status, agents, people},
     text::filters,
-    workflow::{Gate, Named, Wanted},
+    workflow::{Gate, Named, Wanted, wording},
 };
 
 /// How many rows a page has.
@@ -138,7 +138,7 @@ impl Choice {
         let told = |status: &&Status| !matches!(status, Status::Executing | Status::Indeterminate);
         let statuses = Status::ALL.iter().filter(told);
         std::iter::once(chip("", "All"))
-            .chain(statuses.map(|status| chip(status.as_str(), words::status(*status))))
+            .chain(statuses.map(|status| chip(status.as_str(), wording::status(*status))))
             .collect()
     }
 }
@@ -151,7 +151,7 @@ impl Row {
             href: format!("/actions/{}", one.action.id),
             summary: one.action.summary.clone(),
             status: one.status.as_str(),
-            status_word: words::status(one.status),
+            status_word: wording::status(one.status),
             agent: one.agent.clone(),
             asked: when::short(one.action.requested_at, now),
             decided: match (ended, decider) {

@@ -1,24 +1,10 @@
 //! The words of the pages for what programs call otherwise.
 
-use crate::store::{actions::Status, people::Role};
+use crate::{store::people::Role, workflow::wording};
 
-/// A status as a reader would say it.
-pub fn status(status: Status) -> &'static str {
-    match status {
-        Status::Pending => "Waiting",
-        Status::Executing => "Under way",
-        Status::Executed => "Executed",
-        Status::Failed => "Failed",
-        Status::Rejected => "Rejected",
-        Status::Withdrawn => "Withdrawn",
-        Status::Expired => "Expired",
-        Status::Indeterminate => "Not known",
-    }
-}
-
-/// The same for the name of a status; a name that is none stays what it is.
+/// A status by its name as a reader would say it; a name that is none stays what it is.
 pub fn status_name(name: &str) -> String {
-    name.parse().map_or_else(|_| name.to_owned(), |found| status(found).to_owned())
+    name.parse().map_or_else(|_| name.to_owned(), |found| wording::status(found).to_owned())
 }
 
 /// A role as a reader would say it.

@@ -13,8 +13,8 @@ use crate::{
     kinds::Change,
     store::actions::Status,
     text,
-    web::{choice::Choice, link, shell::Shell, when, words},
-    workflow::{Detail, Named},
+    web::{choice::Choice, link, shell::Shell, when},
+    workflow::{Detail, Named, wording},
 };
 
 /// How long after a decision its page leads on to the next one, in minutes.
@@ -91,8 +91,8 @@ pub struct Effect {
 
 /// An equal request that was decided before this one.
 pub struct Repeat {
-    /// "executed 25 h ago".
-    pub what: String,
+    /// That, and when.
+    pub sentence: String,
     pub href: String,
     /// Whether it was done, so that this one would do it once more.
     pub done: bool,
@@ -125,7 +125,7 @@ impl Shown {
             summary: action.summary.clone(),
             kind_title: detail.kind_title.clone(),
             status: status.as_str(),
-            status_word: words::status(status),
+            status_word: wording::status(status),
             left: waiting.then(|| Left {
                 text: when::left(detail.left),
                 seconds: detail.left.num_seconds(),
@@ -136,7 +136,7 @@ impl Shown {
             refused: None,
             outcome: outcome(&detail),
             related_left_out: detail.related_left_out,
-            related_heading: related_heading(detail.related_open),
+            related_heading: wording::related_heading(&detail).unwrap_or_default(),
             related: if waiting { detail.related.iter().map(related).collect() } else { Vec::new() },
             repeats: if waiting {
                 detail.repeats.iter().filter_map(repeat).collect()
@@ -182,7 +182,7 @@ impl Repeat {
     /// Nothing for what nobody decided.
     fn of(one: &Named, now: Timestamp) -> Option<Self> {
         Some(Self {
-            what: format!("{} {}", one.status, when::ago(one.action.decided_at?, now)),
+            sentence: wording::repeat(one, &when::ago(one.action.decided_at?, now)),
             href: format!("/actions/{}", one.action.id),
             done: one.status == Status::Executed,
         })
@@ -201,14 +201,6 @@ fn asked(detail: &Detail) -> String {
     }
 }
 
-fn related_heading(open: usize) -> String {
-    match open {
-        0 => "Something was done on the same record just before.".to_owned(),
-        1 => "There is another request on the same record.".to_owned(),
-        many => format!("There are {many} other requests on the same record."),
-    }
-}
-
 fn record(detail: &Detail) -> Option<(String, String)> {
     let subject = detail.versions.keys().next().filter(|_| detail.preview.is_none())?;
     let (name, href) = link::record(subject);
@@ -216,37 +208,17 @@ fn record(detail: &Detail) -> Option<(String, String)> {
 }
 
 fn notes(detail: &Detail, paused: bool) -> Vec<String> {
-    if detail.status != Status::Pending {
-        return Vec::new();
-    }
-    let mut notes = Vec::new();
-    if paused {
-        notes.push("This is paused. It can be rejected; approving has to wait.".to_owned());
-    }
-    if detail.preview.is_none() {
-        notes.push("The record is no longer there. Approving would change nothing.".to_owned());
-    } else if detail.changed {
-        notes.push("The record changed after the request. The figures below are today's.".to_owned());
-    }
-    if let Some(refusal) = &detail.refusal_today {
-        notes.push(format!("A rule would refuse this today: {}", refusal.message));
-    }
-    notes
+    let paused = (paused && detail.status == Status::Pending)
+        .then(|| "This is paused. It can be rejected; approving has to wait.".to_owned());
+    paused.into_iter().chain(wording::doubts(detail, "today's")).collect()
 }
 
 fn effect(detail: &Detail) -> Effect {
-    match (&detail.preview, detail.status) {
-        (Some(preview), Status::Pending) => Effect {
-            heading: "What will change",
-            now: "Now",
-            after: "After",
-            changes: preview.changes.clone(),
-        },
-        _ => Effect {
-            heading: "What changed",
-            now: "Before",
-            after: "After",
-            changes: detail.changes.clone(),
-        },
+    let (heading, now, changes) = wording::effect(detail);
+    Effect {
+        heading,
+        now,
+        after: "After",
+        changes: changes.to_vec(),
     }
 }

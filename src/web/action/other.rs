@@ -2,8 +2,8 @@
 
 use crate::{
     db::Timestamp,
-    web::{when, words},
-    workflow::Named,
+    web::when,
+    workflow::{Named, wording},
 };
 
 /// Another action on the same record.
@@ -12,6 +12,8 @@ pub struct Other {
     pub summary: String,
     pub status: &'static str,
     pub status_word: &'static str,
+    /// The same in the middle of a sentence, beside a request that waits.
+    pub standing: String,
     pub agent: String,
     pub asked: String,
     /// Whether it is known to ask for exactly the same write.
@@ -25,7 +27,8 @@ impl Other {
             href: format!("/actions/{}", one.action.id),
             summary: one.action.summary.clone(),
             status: one.status.as_str(),
-            status_word: words::status(one.status),
+            status_word: wording::status(one.status),
+            standing: wording::standing(one),
             agent: one.agent.clone(),
             asked: when::moment(one.action.requested_at, now),
             same_write: false,

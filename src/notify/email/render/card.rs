@@ -7,7 +7,11 @@ use super::{
     reader::{moment, moment_in_zone, span},
     warning::{Warning, warnings},
 };
-use crate::{kinds::Change, store::actions::Status, text, workflow::Detail};
+use crate::{
+    kinds::Change,
+    text,
+    workflow::{Detail, wording},
+};
 
 /// One action.
 pub struct Card {
@@ -84,11 +88,10 @@ impl Card {
             left: span(action.expires_at - letter.now),
             again: matches!(told, Told::Waits { again: true, .. }),
         });
-        let (tag, tone) = status(detail.status);
         Some(Self {
             summary: action.summary.clone(),
-            tag,
-            tone,
+            tag: wording::status(detail.status),
+            tone: wording::tone(detail.status),
             agent: detail.agent.clone(),
             owner: detail.agent_owner.clone(),
             asked: moment(action.requested_at, letter),
@@ -105,24 +108,8 @@ impl Card {
     }
 }
 
-fn status(status: Status) -> (&'static str, &'static str) {
-    match status {
-        Status::Pending => ("Waiting", "warn"),
-        Status::Executing => ("Under way", "plain"),
-        Status::Executed => ("Executed", "ok"),
-        Status::Failed => ("Failed", "bad"),
-        Status::Rejected => ("Rejected", "plain"),
-        Status::Withdrawn => ("Withdrawn", "plain"),
-        Status::Expired => ("Expired", "plain"),
-        Status::Indeterminate => ("Not known", "bad"),
-    }
-}
-
 fn effect(detail: &Detail) -> Effect {
-    let (heading, now, changes) = match &detail.preview {
-        Some(preview) if detail.status == Status::Pending => ("What will change", "Now", &preview.changes),
-        _ => ("What changed", "Before", &detail.changes),
-    };
+    let (heading, now, changes) = wording::effect(detail);
     let row = |change: &Change| Row {
         what: change.what.clone(),
         now: change.now.clone(),
