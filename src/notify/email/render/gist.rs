@@ -60,16 +60,20 @@ impl Gist {
     fn of_many(letter: &Letter) -> Self {
         let (count, agent) = (letter.told.len() + letter.left_out.len(), only_agent(letter));
         let expired = letter.told.iter().filter(|told| matches!(told, Told::Expired(_))).count();
+        // What became of those that are only counted is not known here.
+        let all_are_known = letter.left_out.is_empty();
         let waits = matches!(letter.bundle, Bundle::AtOnce | Bundle::Digest | Bundle::Reminders);
         let from = agent.map_or_else(String::new, |agent| format!(" from {agent}"));
         let subject = match letter.bundle {
             Bundle::Reminders => format!("{count} requests{from} still wait for a decision"),
             Bundle::Expired => format!("{count} requests{from} expired without a decision"),
-            Bundle::Outcomes if expired == letter.told.len() => {
+            Bundle::Outcomes if all_are_known && expired == letter.told.len() => {
                 format!("{count} requests{from} expired without a decision")
             }
-            Bundle::Outcomes if expired > 0 => format!("{count} requests{from} were decided, or expired"),
-            Bundle::Outcomes => format!("{count} requests{from} were decided"),
+            Bundle::Outcomes if all_are_known && expired == 0 => {
+                format!("{count} requests{from} were decided")
+            }
+            Bundle::Outcomes => format!("{count} requests{from} were decided, or expired"),
             _ => match agent {
                 Some(agent) => format!("{count} requests {} from {agent}", within(duration(letter))),
                 None => format!("{count} requests wait for a decision"),

@@ -133,6 +133,22 @@ fn decisions() {
 }
 
 #[test]
+fn a_subject_says_nothing_of_what_is_only_counted() {
+    let more = LeftOut {
+        agent_id: Some("a".to_owned()),
+        at: now(),
+    };
+    for told in [Told::Expired(decided_by_nobody()), Told::Decided(decided(Status::Executed, None))] {
+        let letter = Letter {
+            left_out: vec![more.clone(); 10],
+            ..letter(Bundle::Outcomes, vec![told])
+        };
+        let subject = super::letter(&letter).subject;
+        assert_eq!(subject, "11 requests from support-agent were decided, or expired");
+    }
+}
+
+#[test]
 fn what_is_no_longer_kept_is_said_to_be_dropped() {
     let mut detail = decided(Status::Executed, None);
     detail.view.dropped = Some("Dropped on 1 Dec 2026.".to_owned());
