@@ -21,7 +21,8 @@ use crate::{
 
 /// Try it out: a shop, people, agents and requests in a folder of their own, served on this machine
 ///
-/// Other settings come from the environment, except DATABASE_URL and COUNTERSIGN_SECRET: both are kept in the folder.
+/// Other settings come from the environment, except DATABASE_URL and COUNTERSIGN_SECRET, which are kept in the folder, and
+/// SMTP_URL: the people of the demo don't exist, and no mail is sent to them.
 #[derive(Args)]
 pub struct Demo {
     /// The address to listen on; port 0 takes a free one
@@ -56,6 +57,7 @@ impl Demo {
             public_url: config.public_url.or_else(|| this_machine(listen)),
             listen,
             secret: None,
+            smtp_url: None,
             ..config
         })?;
         app.db.migrate().await?;

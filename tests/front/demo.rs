@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::support::program::{Program, Served};
-use crate::support::{Agent, http, runtime};
+use crate::support::{Agent, Post, http, runtime};
 
 /// A running demo and its `demo.json`.
 struct Demo {
@@ -141,6 +141,18 @@ fn its_sign_ins_and_keys_work_and_its_folder_is_private() {
             let entry = entry.unwrap();
             assert_eq!(entry.metadata().unwrap().permissions().mode() & 0o077, 0, "{:?}", entry.path());
         }
+    });
+}
+
+#[test]
+fn its_people_get_no_mail() {
+    runtime().block_on(async {
+        let post = Post::open();
+        let program = Program::bare().with("SMTP_URL", &post.url);
+        let _demo = Demo::start(&program);
+        // Requests wait already, and workers look once a second.
+        tokio::time::sleep(Duration::from_secs(4)).await;
+        assert_eq!(post.mails().len(), 0);
     });
 }
 
