@@ -12,13 +12,14 @@ use crate::{
     db::{Clock, Db, Schema},
     error::{Error, Result},
     kinds::Kind,
+    notify::email::Mailer,
     store::{new_id, pauses, people},
     workflow::restored,
 };
 
 /// Read the settings, reach the database, and print what is in force and what is wrong
 ///
-/// Ends with 0 only if `countersign serve` would work. Writes nothing.
+/// Ends with 0 only if `countersign serve` would work and mail, where it is set up, would be taken. Writes nothing.
 #[derive(Args)]
 pub struct Check {
     /// Send a test mail to this address
@@ -41,12 +42,17 @@ impl Check {
             problems += usize::from(!found(&kind, window));
         }
         problems += usize::from(!database(config).await);
-        problems += mail(config, self.mail_to.as_deref()).await;
+        let mailer = config.mailer();
+        problems += usize::from(mailer.is_err());
+        let mail_works = mail(config, mailer, self.mail_to.as_deref()).await;
         match problems {
-            0 => {
+            0 if mail_works => {
                 say!("\n`countersign serve` would work.");
                 Ok(())
             }
+            0 => Err(Error::Setup(
+                "`countersign serve` would work, but there is a problem with mail.".to_owned(),
+            )),
             1 => Err(Error::Setup("`countersign serve` would not work: there is a problem.".to_owned())),
             many => {
                 Err(Error::Setup(format!("`countersign serve` would not work: there are {many} problems.")))
@@ -158,15 +164,15 @@ async fn database(config: &Config) -> bool {
     }
 }
 
-/// Reaches the mail server, and has it take a test mail where one is asked for. Answers the number of problems.
-async fn mail(config: &Config, test_to: Option<&str>) -> usize {
-    let mailer = match (config.mailer(), &config.smtp_url) {
-        (Err(error), _) => return usize::from(!found("E-mail", Err(error))),
+/// Reaches the mail server, and has it take a test mail where one is asked for. Answers whether all is well.
+async fn mail(config: &Config, mailer: Result<Option<Mailer>>, test_to: Option<&str>) -> bool {
+    let mailer = match (mailer, &config.smtp_url) {
+        (Err(error), _) => return found("E-mail", Err(error)),
         (Ok(Some(mailer)), Some(server)) => {
             let reached =
                 mailer.look().await.map(|()| format!("through {server}, from {}", config.mail_from()));
             if !found("E-mail", reached) {
-                return 1;
+                return false;
             }
             mailer
         }
@@ -174,12 +180,12 @@ async fn mail(config: &Config, test_to: Option<&str>) -> usize {
             line("E-mail", "off; set SMTP_URL to tell people of what waits");
             let nowhere =
                 || Error::Setup("There is no mail server to send it through; set SMTP_URL.".to_owned());
-            return test_to.map_or(0, |_| usize::from(!found("Test mail", Err(nowhere()))));
+            return test_to.is_none() || found("Test mail", Err(nowhere()));
         }
     };
-    let Some(to) = test_to else { return 0 };
+    let Some(to) = test_to else { return true };
     let sent = mailer.send_test(to, &new_id()).await.map(|()| format!("the server took one for {to}"));
-    usize::from(!found("Test mail", sent))
+    found("Test mail", sent)
 }
 
 /// How the schema stands, and the database unless it is yet to be made.

@@ -41,11 +41,13 @@ fn a_test_mail_goes_through_the_mail_server_and_its_words_are_passed_on() {
     assert_eq!(said.code, Some(1));
     assert!(said.out.contains("PROBLEM: The mail server refused the test mail: "), "{}", said.out);
     assert!(said.out.contains("No such mailbox here"), "{}", said.out);
+    assert!(said.sentence().ends_with("would work, but there is a problem with mail."));
 
     let stranger = Program::bare().with("SMTP_URL", &post.url);
     let said = stranger.run(&check);
     assert!(said.out.contains("PROBLEM: The mail server can't be used: "), "{}", said.out);
     assert!(!said.out.contains(PASSWORD), "{}", said.out);
+    assert!(said.sentence().ends_with("would work, but there is a problem with mail."));
     let off = Program::bare().run(&check);
     assert_eq!(off.code, Some(1));
     assert!(off.out.contains("PROBLEM: There is no mail server"), "{}", off.out);
