@@ -33,7 +33,8 @@ pub(super) struct Listener {
 /// Everybody there is, with their clocks.
 pub(super) struct Audience {
     people: Vec<Person>,
-    settings: Vec<Settings>,
+    /// With whose they are.
+    settings: Vec<(String, Settings)>,
     now: Timestamp,
 }
 
@@ -140,7 +141,7 @@ impl Audience {
         let muted = preferences::muted(conn, List::Requests)?;
         let rules = preferences::rules_for(conn, &action.kind)?;
         let timing = |person: &Person| {
-            let own = rules.iter().filter(|rule| rule.person_id == person.id);
+            let own = rules.iter().filter(|(whose, _)| *whose == person.id).map(|(_, rule)| rule);
             timing_of(own, person.role, action.amount.zip(action.unit.as_deref()))
         };
         let present = self.people.iter().filter(|person| !muted.contains(&person.id));
@@ -173,6 +174,7 @@ impl Audience {
     }
 
     fn clock(&self, person: &Person) -> WallClock {
-        WallClock::of(self.settings.iter().find(|settings| settings.person_id == person.id))
+        let own = self.settings.iter().find(|(whose, _)| *whose == person.id);
+        WallClock::of(own.map(|(_, settings)| settings))
     }
 }

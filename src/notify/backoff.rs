@@ -68,7 +68,6 @@ mod tests {
         let at = |text: &str| text.parse::<Timestamp>().unwrap();
         let now = at("2026-01-05T01:00:00");
         let night = WallClock::of(Some(&Settings {
-            person_id: String::new(),
             time_zone: "UTC".to_owned(),
             quiet_from: Some(22 * 60),
             quiet_until: Some(7 * 60),

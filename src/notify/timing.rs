@@ -112,7 +112,6 @@ mod tests {
 
     fn clock(zone: &str, quiet: Option<(i32, i32)>) -> WallClock {
         WallClock::of(Some(&Settings {
-            person_id: String::new(),
             time_zone: zone.to_owned(),
             quiet_from: quiet.map(|(from, _)| from),
             quiet_until: quiet.map(|(_, until)| until),

@@ -28,6 +28,17 @@ pub struct Wishes {
     pub left: Vec<List>,
 }
 
+impl List {
+    /// What it tells of, as every page and mail that names it says.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Requests => "requests that wait for a decision, reminders, and requests nobody decided",
+            Self::Outcomes => "what became of the requests of your own agents",
+            Self::Deliveries => "messages that could not be delivered to somebody",
+        }
+    }
+}
+
 /// When a person is told of an action, by their rules for its kind: that of the largest amount it reaches, else that for the
 /// whole kind, else what their role is for.
 pub fn timing_of<'a>(
@@ -76,12 +87,16 @@ impl Notifier {
         let kept = self.gate.db.write(move |conn| {
             // Alone before it is shared: two windows that save at once follow one another.
             people::lock(conn, &decider.person_id)?;
-            let person = match decider.hold(conn, &clock, |_| true)? {
-                Ok(person) => person,
-                Err(denial) => return Ok(Err(denial)),
-            };
+            let held = decider.hold(conn, &clock, |_| true)?;
             let now = clock.now(conn)?;
-            preferences::replace(conn, &wishes.settings, &wishes.rules)?;
+            let person = match held {
+                Ok(person) => person,
+                Err(denial) => {
+                    let entry = Entry::denied(What::Account, decider.actor(), &decider.source, denial.code);
+                    return audit::record(conn, &event, now, &entry).map(|()| Err(denial));
+                }
+            };
+            preferences::replace(conn, &person.id, &wishes.settings, &wishes.rules)?;
             let shown = |list: &&List| **list != List::Deliveries || person.role == Role::Owner;
             for list in List::ALL.iter().filter(shown) {
                 if wishes.left.contains(list) {
@@ -134,7 +149,6 @@ impl Notifier {
 
 fn load(conn: &mut Conn, person_id: &str) -> QueryResult<Wishes> {
     let settings = preferences::settings(conn, person_id)?.unwrap_or_else(|| Settings {
-        person_id: person_id.to_owned(),
         time_zone: Tz::UTC.name().to_owned(),
         quiet_from: None,
         quiet_until: None,
@@ -152,7 +166,6 @@ mod tests {
 
     fn rule(unit: &str, from_amount: i64, timing: Timing) -> Rule {
         Rule {
-            person_id: String::new(),
             kind: "refund".to_owned(),
             unit: unit.to_owned(),
             from_amount,

@@ -33,7 +33,6 @@ text_enum! {
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable)]
 #[diesel(table_name = notification_settings)]
 pub struct Settings {
-    pub person_id: String,
     /// An IANA name, such as `Asia/Kolkata`.
     pub time_zone: String,
     /// Minutes of the local day; both or neither.
@@ -45,7 +44,6 @@ pub struct Settings {
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable)]
 #[diesel(table_name = notification_rules)]
 pub struct Rule {
-    pub person_id: String,
     pub kind: String,
     /// Of the amount; empty in the rule for the whole kind.
     pub unit: String,
@@ -54,9 +52,11 @@ pub struct Rule {
     pub timing: Timing,
 }
 
-/// Everybody's settings, as far as they have any.
-pub fn all_settings(conn: &mut Conn) -> QueryResult<Vec<Settings>> {
-    notification_settings::table.select(Settings::as_select()).load(conn)
+/// Everybody's settings, as far as they have any, with whose they are.
+pub fn all_settings(conn: &mut Conn) -> QueryResult<Vec<(String, Settings)>> {
+    notification_settings::table
+        .select((notification_settings::person_id, Settings::as_select()))
+        .load(conn)
 }
 
 /// A person's settings.
@@ -68,11 +68,11 @@ pub fn settings(conn: &mut Conn, person_id: &str) -> QueryResult<Option<Settings
         .optional()
 }
 
-/// Everybody's rules for a kind.
-pub fn rules_for(conn: &mut Conn, kind: &str) -> QueryResult<Vec<Rule>> {
+/// Everybody's rules for a kind, with whose they are.
+pub fn rules_for(conn: &mut Conn, kind: &str) -> QueryResult<Vec<(String, Rule)>> {
     notification_rules::table
         .filter(notification_rules::kind.eq(kind))
-        .select(Rule::as_select())
+        .select((notification_rules::person_id, Rule::as_select()))
         .load(conn)
 }
 
@@ -90,14 +90,17 @@ pub fn rules(conn: &mut Conn, person_id: &str) -> QueryResult<Vec<Rule>> {
 }
 
 /// Puts a person's settings and rules in place of those before.
-pub fn replace(conn: &mut Conn, settings: &Settings, rules: &[Rule]) -> QueryResult<()> {
-    let person = &settings.person_id;
-    diesel::delete(notification_settings::table.find(person)).execute(conn)?;
-    diesel::insert_into(notification_settings::table).values(settings).execute(conn)?;
-    diesel::delete(notification_rules::table.filter(notification_rules::person_id.eq(person)))
+pub fn replace(conn: &mut Conn, person_id: &str, settings: &Settings, rules: &[Rule]) -> QueryResult<()> {
+    diesel::delete(notification_settings::table.find(person_id)).execute(conn)?;
+    diesel::insert_into(notification_settings::table)
+        .values((notification_settings::person_id.eq(person_id), settings))
+        .execute(conn)?;
+    diesel::delete(notification_rules::table.filter(notification_rules::person_id.eq(person_id)))
         .execute(conn)?;
     for rule in rules {
-        diesel::insert_into(notification_rules::table).values(rule).execute(conn)?;
+        diesel::insert_into(notification_rules::table)
+            .values((notification_rules::person_id.eq(person_id), rule))
+            .execute(conn)?;
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use askama_web::WebTemplate;
 use serde::Deserialize;
 
 use super::refused::Refused;
-use crate::{audit::Door, auth::guard::source, notify::Leaving, store::preferences::List, web::site::Site};
+use crate::{audit::Door, auth::guard::source, notify::Leaving, web::site::Site};
 
 /// What the address in a mail says.
 #[derive(Deserialize)]
@@ -33,7 +33,7 @@ pub struct Page {
 pub async fn page(request: HttpRequest, site: Site, address: Query<Address>) -> Result<Page, Refused> {
     let leaving = leaving(&site, &address).await?;
     Ok(Page {
-        list: name(leaving.list),
+        list: leaving.list.words(),
         action: Some(request.uri().to_string()),
     })
 }
@@ -43,19 +43,11 @@ pub async fn leave(request: HttpRequest, site: Site, address: Query<Address>) ->
     let leaving = leaving(&site, &address).await?;
     site.notifier.leave(&leaving, &source(&request, Door::Browser)).await?;
     Ok(Page {
-        list: name(leaving.list),
+        list: leaving.list.words(),
         action: None,
     })
 }
 
 async fn leaving(site: &Site, address: &Address) -> Result<Leaving, Refused> {
     Ok(site.notifier.leaving(&address.person, &address.list, &address.token).await?)
-}
-
-fn name(list: List) -> &'static str {
-    match list {
-        List::Requests => "requests that wait for a decision",
-        List::Outcomes => "decisions on the requests of your agents",
-        List::Deliveries => "mails that could not be delivered",
-    }
 }

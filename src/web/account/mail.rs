@@ -1,6 +1,6 @@
 //! The form in which a person says what they want to be told of: its fields as text, and what they mean.
 
-use std::collections::BTreeMap;
+mod sent;
 
 use chrono::{NaiveTime, Timelike};
 use chrono_tz::TZ_VARIANTS;
@@ -34,7 +34,7 @@ pub struct MailForm {
 /// A list that one takes part in or not.
 pub struct Choice {
     pub list: List,
-    pub label: &'static str,
+    pub label: String,
     pub on: bool,
 }
 
@@ -90,14 +90,6 @@ impl Timing {
     }
 }
 
-fn list_label(list: List) -> &'static str {
-    match list {
-        List::Requests => "Requests that wait for a decision, reminders, and requests nobody decided",
-        List::Outcomes => "What became of the requests of my own agents",
-        List::Deliveries => "Mails that could not be delivered to somebody",
-    }
-}
-
 /// The lists that concern a person.
 fn lists(person: &Person) -> impl Iterator<Item = List> {
     let owns = person.role == crate::store::people::Role::Owner;
@@ -132,55 +124,15 @@ impl MailForm {
         }
     }
 
-    /// The form as a browser sent it. What it does not hold is as empty as what it holds empty.
-    pub fn sent(fields: Vec<(String, String)>, person: &Person, registry: &Registry) -> Self {
-        let fields: BTreeMap<String, String> = fields.into_iter().collect();
-        let text = |name: &str| fields.get(name).map_or_else(String::new, |value| value.trim().to_owned());
-        let timing = |name: &str, otherwise| text(name).parse().unwrap_or(otherwise);
-        let kind = |spec: &KindSpec| {
-            let mut row = KindRow::empty(spec, person);
-            row.timing = timing(&row.field("timing"), row.timing);
-            let Some(blank) = row.amounts.pop() else { return row };
-            for number in 0.. {
-                let field = |what: &str| row.field_of(what, number);
-                if !fields.contains_key(&field("from")) {
-                    break;
-                }
-                if !text(&field("from")).is_empty() {
-                    row.amounts.push(AmountRow {
-                        from: text(&field("from")),
-                        unit: if row.money {
-                            text(&field("unit")).to_uppercase()
-                        } else {
-                            blank.unit.clone()
-                        },
-                        timing: timing(&field("timing"), blank.timing),
-                    });
-                }
-            }
-            row.amounts.push(blank);
-            row
-        };
-        Self {
-            time_zone: text("time_zone"),
-            quiet_from: text("quiet_from"),
-            quiet_until: text("quiet_until"),
-            lists: lists(person)
-                .map(|list| Choice::of(list, fields.contains_key(&format!("list.{list}"))))
-                .collect(),
-            kinds: registry.kinds().map(|known| kind(known.spec())).collect(),
-            refused: None,
-            kept: false,
-        }
-    }
-
     /// What the form means.
     ///
     /// # Errors
-    /// `invalid_params` for a time or an amount that is none.
+    /// `invalid_params` for a field, a time or an amount that is none.
     pub fn wishes(&self, person: &Person) -> Result<Wishes, Denial> {
+        if let Some(refused) = &self.refused {
+            return Err(Denial::invalid("form", refused.as_str()));
+        }
         let settings = Settings {
-            person_id: person.id.clone(),
             time_zone: self.time_zone.clone(),
             quiet_from: minute("quiet_from", &self.quiet_from)?,
             quiet_until: minute("quiet_until", &self.quiet_until)?,
@@ -188,7 +140,6 @@ impl MailForm {
         let mut rules = Vec::new();
         for kind in &self.kinds {
             let rule = |unit: &str, from_amount, timing| Rule {
-                person_id: person.id.clone(),
                 kind: kind.name.clone(),
                 unit: unit.to_owned(),
                 from_amount,
@@ -215,7 +166,7 @@ impl Choice {
     fn of(list: List, on: bool) -> Self {
         Self {
             list,
-            label: list_label(list),
+            label: capitalised(list.words()),
             on,
         }
     }
@@ -274,6 +225,14 @@ impl AmountRow {
             )
         })
     }
+}
+
+/// With a large first letter.
+fn capitalised(words: &str) -> String {
+    let mut letters = words.chars();
+    letters
+        .next()
+        .map_or_else(String::new, |first| format!("{}{}", first.to_uppercase(), letters.as_str()))
 }
 
 /// A time of day in minutes.

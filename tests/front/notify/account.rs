@@ -1,7 +1,9 @@
 //! The form on the account page: what it keeps, and what it refuses.
 
 use countersign::store::people::Role;
+use futures_util::FutureExt;
 use reqwest::StatusCode;
+use serde_json::json;
 
 use crate::support::{TestApp, backends};
 
@@ -75,6 +77,20 @@ async fn what_can_not_be_meant_is_refused_and_shown_as_it_was_typed(app: &TestAp
         amount("1000", ""),
         amount("<b>x</b>", "INR"),
         vec![("time_zone", "UTC"), ("from.stock_adjustment.0", "1.5")],
+        vec![("time_zone", "UTC"), ("timing.refund", "soon")],
+        vec![
+            ("time_zone", "UTC"),
+            ("from.refund.0", "1"),
+            ("unit.refund.0", "INR"),
+            ("timing.refund.0", "<b>x</b>"),
+        ],
+        vec![
+            ("time_zone", "UTC"),
+            ("from.stock_adjustment.1", "5"),
+            ("timing.stock_adjustment.1", "hourly"),
+        ],
+        vec![("time_zone", "UTC"), ("timing.gift", "hourly")],
+        vec![("time_zone", "UTC"), ("list.deliveries", "on")],
         vec![
             ("time_zone", "UTC"),
             ("from.refund.0", "1"),
@@ -95,4 +111,18 @@ async fn what_can_not_be_meant_is_refused_and_shown_as_it_was_typed(app: &TestAp
         }
     }
     assert_eq!(app.rival().count("notification_settings", "1 = 1"), 0);
+}
+
+backends!(who_is_signed_out_meanwhile_changes_nothing_and_is_in_the_log);
+async fn who_is_signed_out_meanwhile_changes_nothing_and_is_in_the_log(app: &TestApp) {
+    let session = app.session(app.person(Role::Viewer).await).await;
+    let wishing = async move { session.submit("/account/mail", &[("time_zone", "UTC")]).await };
+    let refused = app.behind("UPDATE sessions SET ended_at = created_at", wishing.boxed()).await;
+    assert_eq!(refused.status, StatusCode::UNAUTHORIZED, "{}", refused.html);
+    assert_eq!(app.rival().count("notification_settings", "1 = 1"), 0);
+    let event = app.last_event().await;
+    let said = json!([event["event"], event["outcome"], event["denied"], event["door"]]);
+    assert_eq!(said, json!(["account", "unauthenticated", true, "browser"]));
+    let owner = app.session(app.person(Role::Owner).await).await;
+    assert!(owner.get("/audit").await.html.contains("wanted to change an account"));
 }

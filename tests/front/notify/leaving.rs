@@ -24,6 +24,9 @@ async fn one_click_leaves_the_list_and_does_nothing_else(backend: &Backend) {
     // Opening the page changes nothing.
     let opened = http::client().get(&address).send().await.unwrap();
     assert_eq!(opened.status(), StatusCode::OK);
+    // It says what is left in the words of the mail, and of the account page.
+    let what = "requests that wait for a decision, reminders, and requests nobody decided";
+    assert!(opened.text().await.unwrap().contains(what) && mail.text.contains(what), "{}", mail.text);
     assert_eq!(app.rival().count("notification_mutes", "1 = 1"), 0);
     // A mail program's own click, as RFC 8058 has it: no cookie, no form of ours.
     for _ in 0..2 {

@@ -7,10 +7,7 @@ use super::{
     super::super::{Bundle, Letter},
     gist::only_agent,
 };
-use crate::{
-    db::Timestamp,
-    store::{people::Role, preferences::List},
-};
+use crate::{db::Timestamp, store::people::Role};
 
 /// What stands below every letter.
 pub struct Footer {
@@ -24,7 +21,7 @@ pub struct Footer {
 
 /// How to get no more of these.
 pub struct Leave {
-    pub label: &'static str,
+    pub label: String,
     pub url: String,
 }
 
@@ -36,11 +33,7 @@ impl Footer {
             times: format!("Times without a zone are in {}.", letter.clock.zone.name()),
             account: format!("{}/account#mail", letter.dashboard),
             leave: leave.map(|(url, list)| Leave {
-                label: match list {
-                    List::Requests => "Get no more mails about requests",
-                    List::Outcomes => "Get no more mails about decisions",
-                    List::Deliveries => "Get no more mails about failed deliveries",
-                },
+                label: format!("Get no more mails about {}", list.words()),
                 url,
             }),
         }

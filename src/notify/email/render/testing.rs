@@ -29,7 +29,6 @@ pub fn now() -> Timestamp {
 /// A clock on the wall in India.
 pub fn india() -> WallClock {
     WallClock::of(Some(&Settings {
-        person_id: String::new(),
         time_zone: "Asia/Kolkata".to_owned(),
         quiet_from: None,
         quiet_until: None,
