@@ -30,7 +30,7 @@ impl Kind {
         let (door, address) = match entry.what {
             What::SignIn | What::Authentication => (entry.source.door, entry.source.network()),
             What::Approval | What::Rejection => (entry.source.door, entry.action_id.clone()),
-            What::Pause | What::Resume => (entry.source.door, None),
+            What::Pause | What::Resume | What::Redelivery => (entry.source.door, None),
             _ => (Door::Internal, None),
         };
         Self {

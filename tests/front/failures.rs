@@ -88,6 +88,24 @@ async fn a_decision_that_never_reaches_the_gate_is_an_event(app: &TestApp) {
     is_event(&before, "rejection", "invalid_params", "rest", Some(&id)).await;
 }
 
+backends!(denials_that_are_counted_name_their_door);
+async fn denials_that_are_counted_name_their_door(app: &TestApp) {
+    let session = app.session(app.person(Role::Approver).await).await;
+    for form in ["/pause", "/resume", "/deliveries/0199/retry"] {
+        for _ in 0..3 {
+            assert_eq!(session.submit(form, &[("target", "all")]).await.status, StatusCode::FORBIDDEN);
+        }
+    }
+    for event in ["pause", "resume", "redelivery"] {
+        assert_eq!(told(app, event, "denials").await, 3, "{event}");
+    }
+    let counted = app.rival().count("audit_events", "event = 'denials'");
+    let by_door = app
+        .rival()
+        .count("audit_events", r#"event = 'denials' AND body LIKE '%"door":"browser"%'"#);
+    assert!(counted >= 3 && by_door == counted, "{by_door} of {counted}");
+}
+
 backends!(a_key_that_is_not_accepted_is_an_event);
 async fn a_key_that_is_not_accepted_is_an_event(app: &TestApp) {
     let revoked = app.add_agent("revoked", &["orders:read"]).await;

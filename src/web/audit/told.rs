@@ -91,10 +91,15 @@ fn what(logged: &Logged, body: &Value, kind_title: &impl Fn(&str) -> String) -> 
         "expiry" => format!("let {kind} expire"),
         "sign_in" => tried("signed in", "sign in"),
         "sign_out" => "signed out".to_owned(),
+        "account" if event.denied => "wanted to change an account".to_owned(),
         "account" => event.outcome.replace('_', " "),
         "pause" => tried("paused", "pause"),
         "backup" => "made a backup".to_owned(),
         "resume" => tried("resumed", "resume"),
+        "redelivery" => match &body["messages"] {
+            Value::Number(many) => format!("had {many} mails tried again"),
+            _ => tried("had a mail tried again", "have a mail tried again"),
+        },
         other => other.replace('_', " "),
     }
 }
@@ -107,7 +112,7 @@ fn outcome(logged: &Logged, body: &Value) -> String {
             let is = body["role"].as_str().or_else(|| body["scopes"].as_str()).unwrap_or_default();
             format!("{was} → {is}")
         }
-        ("account", _, None) => "done".to_owned(),
+        ("account", _, None) if !event.denied => "done".to_owned(),
         _ => event.outcome.clone(),
     }
 }
@@ -222,6 +227,13 @@ mod tests {
                 "10:46:02.118 | command line | made a backup |  |  | done | ok",
             ),
             (
+                "account",
+                "unauthenticated",
+                true,
+                json!({"door": "browser", "who": "eve@example.com"}),
+                "10:46:02.118 | eve@example.com | wanted to change an account |  | browser | unauthenticated | denied",
+            ),
+            (
                 "expiry",
                 "expired",
                 false,
@@ -231,5 +243,22 @@ mod tests {
         ] {
             assert_eq!(row(event, outcome, denied, body), expected);
         }
+    }
+
+    #[test]
+    fn mails_that_are_tried_again_read_as_sentences() {
+        let told = |outcome, denied, body| row("redelivery", outcome, denied, body);
+        assert_eq!(
+            told("done", false, json!({"door": "browser", "message_id": "m1", "who": "eve@example.com"})),
+            "10:46:02.118 | eve@example.com | had a mail tried again |  | browser | done | ok"
+        );
+        assert_eq!(
+            told("done", false, json!({"door": "browser", "messages": 12, "who": "eve@example.com"})),
+            "10:46:02.118 | eve@example.com | had 12 mails tried again |  | browser | done | ok"
+        );
+        assert_eq!(
+            told("not_found", true, json!({"door": "browser", "who": "eve@example.com"})),
+            "10:46:02.118 | eve@example.com | wanted to have a mail tried again |  | browser | not_found | denied"
+        );
     }
 }
