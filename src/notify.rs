@@ -21,7 +21,7 @@ mod worker;
 use std::{future::Future, pin::Pin, sync::Arc};
 
 pub use bundle::Bundle;
-pub use health::{Delivering, Delivery};
+pub use health::{Delivering, Delivery, LISTED};
 pub use leave::{Leaving, PATH as LEAVE_PATH};
 pub use letter::{Addressee, LeftOut, Letter, Told};
 pub use worker::Workers;

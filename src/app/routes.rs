@@ -67,6 +67,8 @@ pub fn routes() -> Vec<Route> {
         Route::new(GET, "/account", SignedIn(See), refuse, account::page),
         Route::new(POST, "/account/mail", SignedIn(See), refuse, account::wish),
         Route::new(GET, "/deliveries", SignedIn(Own), refuse, deliveries::page),
+        Route::new(POST, "/deliveries/retry", SignedIn(Own), refuse, deliveries::retry_all)
+            .deciding(What::Redelivery),
         Route::new(POST, "/deliveries/{id}/retry", SignedIn(Own), refuse, deliveries::retry)
             .deciding(What::Redelivery),
         Route::new(GET, LEAVE_PATH, Address, refuse, unsubscribe::page),

@@ -1,27 +1,28 @@
 //! How delivering goes, and bringing back what was given up.
 
+use std::collections::BTreeMap;
+
 use chrono::TimeDelta;
 
 use super::{Addressee, Notifier};
 use crate::{
     audit::{self, Entry, Source, What},
     auth::{Visitor, guard::Permission},
-    db::QueryResult,
     error::{Code, Denial, Result},
     store::{
         new_id,
-        outbox::{self, Health, Item, Message, State},
+        outbox::{self, Contents, Health, Message, State},
     },
 };
 
 /// How many messages of a state are listed.
-const LISTED: i64 = 50;
+pub const LISTED: usize = 50;
 
 /// Everything the owner's page shows.
 pub struct Delivering {
     pub health: Health,
     /// First those that were given up, the latest before the others; then those that wait: those whose last try failed before
-    /// the others, and what is due first before what is due later; then the latest that were sent.
+    /// the others, and what is due first before what is due later; then the latest that were sent. Of each at most [`LISTED`].
     pub messages: Vec<Delivery>,
     pub now: crate::db::Timestamp,
 }
@@ -30,10 +31,8 @@ pub struct Delivering {
 pub struct Delivery {
     pub message: Message,
     pub to: Addressee,
-    /// How many things it tells.
-    pub count: i64,
-    /// The first of them.
-    pub first: Option<Item>,
+    /// What it tells; nothing where that is no longer kept.
+    pub contents: Option<Contents>,
 }
 
 impl Notifier {
@@ -41,19 +40,20 @@ impl Notifier {
     pub async fn delivering(&self) -> Result<Delivering> {
         let clock = self.gate.clock.clone();
         let read = self.gate.db.read(move |conn| {
-            let now = clock.now(conn)?;
-            let mut messages = outbox::ended(conn, State::Dead, LISTED)?;
-            messages.extend(outbox::waiting(conn, LISTED)?);
-            messages.extend(outbox::ended(conn, State::Sent, LISTED)?);
-            let messages = messages.into_iter().map(|(message, to)| {
-                Ok(Delivery {
-                    count: outbox::count_items(conn, &message.id)?,
-                    first: outbox::items(conn, &message.id, 1)?.pop(),
-                    message,
-                    to: to.into(),
-                })
-            });
-            let messages = messages.collect::<QueryResult<_>>()?;
+            let (now, limit) = (clock.now(conn)?, i64::try_from(LISTED).unwrap_or(i64::MAX));
+            let mut found = outbox::ended(conn, State::Dead, limit)?;
+            found.extend(outbox::waiting(conn, limit)?);
+            found.extend(outbox::ended(conn, State::Sent, limit)?);
+            let ids: Vec<_> = found.iter().map(|(message, _)| message.id.as_str()).collect();
+            let contents = outbox::contents(conn, &ids)?;
+            let mut contents: BTreeMap<_, _> =
+                contents.into_iter().map(|one| (one.message_id.clone(), one)).collect();
+            let delivery = |(message, to): (Message, _)| Delivery {
+                contents: contents.remove(&message.id),
+                message,
+                to: Addressee::from(to),
+            };
+            let messages = found.into_iter().map(delivery).collect();
             Ok(Delivering {
                 health: outbox::health(conn, now, now - TimeDelta::days(1))?,
                 messages,
@@ -94,6 +94,34 @@ impl Notifier {
                 Err(denial) => Entry::denied(What::Redelivery, decider.actor(), &decider.source, denial.code),
             };
             audit::record(conn, &event, now, &entry).map(|()| found)
+        });
+        Ok(revived.await??)
+    }
+
+    /// Has every message that was given up tried again, and answers how many there were.
+    ///
+    /// # Errors
+    /// `unauthenticated`, `forbidden`.
+    pub async fn try_all_again(&self, owner: &Visitor, source: &Source) -> Result<usize> {
+        let (clock, event) = (self.gate.clock.clone(), new_id());
+        let decider = owner.decider(source.clone());
+        let revived = self.gate.db.write(move |conn| {
+            let held = decider.hold(conn, &clock, |role| role.may(Permission::Own))?;
+            let now = clock.now(conn)?;
+            let (revived, entry) = match held {
+                Ok(_) => {
+                    let count = outbox::revive_all(conn, now)?;
+                    let outcome = if count > 0 { "done" } else { "unchanged" };
+                    let entry = Entry::new(What::Redelivery, decider.actor(), &decider.source, outcome);
+                    (Ok(count), entry.with("messages", count))
+                }
+                Err(denial) => {
+                    let entry =
+                        Entry::denied(What::Redelivery, decider.actor(), &decider.source, denial.code);
+                    (Err(denial), entry)
+                }
+            };
+            audit::record(conn, &event, now, &entry).map(|()| revived)
         });
         Ok(revived.await??)
     }

@@ -1,6 +1,7 @@
 //! The outbox: messages to people, and what each tells of. A worker holds a message under a lease while it delivers it;
 //! every change it makes names that lease, so that one whose lease was taken over changes nothing.
 
+mod contents;
 mod health;
 mod lease;
 
@@ -11,6 +12,7 @@ use diesel::{
 };
 
 pub use self::{
+    contents::{Contents, contents},
     health::{Health, ended, health, waiting},
     lease::{any_due, claim, end, put_back, renew},
 };
@@ -112,16 +114,6 @@ pub fn add(conn: &mut Conn, item: &Item) -> QueryResult<()> {
     diesel::insert_into(outbox_items::table).values(item).execute(conn).map(|_| ())
 }
 
-/// What a message tells, in the order in which it happened, at most `limit`.
-pub fn items(conn: &mut Conn, message_id: &str, limit: i64) -> QueryResult<Vec<Item>> {
-    outbox_items::table
-        .filter(outbox_items::message_id.eq(message_id))
-        .order((outbox_items::at.asc(), outbox_items::notice_id.asc()))
-        .limit(limit)
-        .select(Item::as_select())
-        .load(conn)
-}
-
 /// All that a message tells, in the order in which it happened, each with the action it is about.
 pub fn items_with_actions(conn: &mut Conn, message_id: &str) -> QueryResult<Vec<(Item, Option<Action>)>> {
     outbox_items::table
@@ -130,14 +122,6 @@ pub fn items_with_actions(conn: &mut Conn, message_id: &str) -> QueryResult<Vec<
         .order((outbox_items::at.asc(), outbox_items::notice_id.asc()))
         .select((Item::as_select(), Option::<Action>::as_select()))
         .load(conn)
-}
-
-/// How many things a message tells.
-pub fn count_items(conn: &mut Conn, message_id: &str) -> QueryResult<i64> {
-    outbox_items::table
-        .filter(outbox_items::message_id.eq(message_id))
-        .count()
-        .get_result(conn)
 }
 
 /// When a message in this envelope was last taken on its way.
@@ -197,15 +181,37 @@ pub fn knows(conn: &mut Conn, person_id: &str, action_id: &str) -> QueryResult<K
 
 /// Brings a dead message back, to be tried at once, and for as long as a new one; 0 when it was not dead.
 pub fn revive(conn: &mut Conn, id: &str, now: Timestamp) -> QueryResult<usize> {
-    let changes = (
-        outbox::status.eq(State::Waiting),
-        outbox::due_at.eq(now),
-        outbox::begun_at.eq(now),
-        outbox::ended_at.eq(None::<Timestamp>),
-    );
     diesel::update(outbox::table.find(id).filter(outbox::status.eq(State::Dead)))
-        .set(changes)
+        .set(Revival::at(now))
         .execute(conn)
+}
+
+/// Brings every dead message back, and answers how many there were.
+pub fn revive_all(conn: &mut Conn, now: Timestamp) -> QueryResult<usize> {
+    diesel::update(outbox::table.filter(outbox::status.eq(State::Dead)))
+        .set(Revival::at(now))
+        .execute(conn)
+}
+
+/// What makes a dead message as good as new.
+#[derive(AsChangeset)]
+#[diesel(table_name = outbox, treat_none_as_null = true)]
+struct Revival {
+    status: State,
+    due_at: Timestamp,
+    begun_at: Option<Timestamp>,
+    ended_at: Option<Timestamp>,
+}
+
+impl Revival {
+    fn at(now: Timestamp) -> Self {
+        Self {
+            status: State::Waiting,
+            due_at: now,
+            begun_at: Some(now),
+            ended_at: None,
+        }
+    }
 }
 
 /// Whether owners have been told since a time, or are about to be, that messages to a person are given up.

@@ -15,7 +15,7 @@ use crate::{
     audit::Door,
     auth::{Visitor, guard::source},
     db::Timestamp,
-    notify::{Bundle, Delivery},
+    notify::{Bundle, Delivery, LISTED},
     store::outbox::{Health, State},
     text::filters,
 };
@@ -29,6 +29,8 @@ pub struct Page {
     /// "since 10:41", while something is due.
     overdue: Option<String>,
     rows: Vec<Row>,
+    /// How many of a state are listed, where there may be more.
+    listed: Option<usize>,
 }
 
 struct Row {
@@ -57,6 +59,7 @@ pub async fn page(site: Site, visitor: Visitor) -> Result<Page, Refused> {
         shell,
         is_on: site.notifier.is_on(),
         overdue: delivering.health.oldest_due.map(|due| when::short(due, now)),
+        listed: is_cut(&delivering.messages).then_some(LISTED),
         health: delivering.health,
         rows: delivering.messages.iter().map(|delivery| Row::of(delivery, now)).collect(),
     })
@@ -73,6 +76,12 @@ pub async fn retry(
     Ok(see_other("/deliveries"))
 }
 
+/// `POST /deliveries/retry`: has all of them tried again.
+pub async fn retry_all(request: HttpRequest, site: Site, visitor: Visitor) -> Result<HttpResponse, Refused> {
+    site.notifier.try_all_again(&visitor, &source(&request, Door::Browser)).await?;
+    Ok(see_other("/deliveries"))
+}
+
 impl Row {
     fn of(delivery: &Delivery, now: Timestamp) -> Self {
         let message = &delivery.message;
@@ -84,12 +93,13 @@ impl Row {
             State::Dead => "Given up",
             State::Dropped => "Not needed",
         };
-        let only = delivery.first.as_ref().filter(|_| delivery.count == 1);
-        let action_id = only.and_then(|item| item.action_id.clone());
+        let count = delivery.contents.as_ref().map_or(0, |contents| contents.count);
+        let only = delivery.contents.as_ref().filter(|_| count == 1);
+        let action_id = only.and_then(|contents| contents.action_id.clone());
         Self {
             id: message.id.clone(),
             to: delivery.to.email.clone(),
-            what: what(&message.bundle, delivery.count),
+            what: what(&message.bundle, count),
             action_id,
             state: message.status,
             word,
@@ -98,6 +108,12 @@ impl Row {
             error: message.last_error.clone(),
         }
     }
+}
+
+/// Whether of a state as many are listed as can be.
+fn is_cut(messages: &[Delivery]) -> bool {
+    let in_state = |state| messages.iter().filter(|delivery| delivery.message.status == state).count();
+    State::ALL.iter().any(|state| in_state(*state) >= LISTED)
 }
 
 fn what(bundle: &str, count: i64) -> String {

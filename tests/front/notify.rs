@@ -1,6 +1,7 @@
 //! People are told: the right ones, once, and no mail ever decides anything.
 
 mod account;
+mod deliveries;
 mod given_up;
 mod killed;
 mod leaving;
