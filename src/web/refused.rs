@@ -176,6 +176,8 @@ fn came_from(request: &HttpRequest) -> String {
     }
     let page = match request.path() {
         "/pause" | "/resume" => "/agents",
+        "/account/mail" => "/account",
+        path if path.starts_with("/deliveries/") => "/deliveries",
         path => path.strip_suffix("/approve").or_else(|| path.strip_suffix("/reject")).unwrap_or("/"),
     };
     page.to_owned()

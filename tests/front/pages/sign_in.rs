@@ -78,12 +78,22 @@ backends!(an_open_page_of_an_ended_session_does_nothing);
 async fn an_open_page_of_an_ended_session_does_nothing(app: &TestApp) {
     let session = app.session(app.person(Role::Owner).await).await;
     session.submit("/logout", &[]).await;
-    let refused = session.submit("/pause", &[("target", "all")]).await;
-    assert_eq!(refused.status, StatusCode::UNAUTHORIZED);
-    assert!(refused.html.contains("You are no longer signed in. Nothing was done."));
-    assert!(refused.html.contains("href=\"/login?next=%2Fagents\""), "{}", refused.html);
-    let refused = session.submit("/actions/0199/approve", &[]).await;
-    assert!(refused.html.contains("href=\"/login?next=%2Factions%2F0199\""), "{}", refused.html);
+    for (form, page) in [
+        ("/pause", "agents"),
+        ("/actions/0199/approve", "actions%2F0199"),
+        ("/account/mail", "account"),
+        ("/deliveries/0199/retry", "deliveries"),
+        ("/deliveries/retry", "deliveries"),
+    ] {
+        let refused = session.submit(form, &[]).await;
+        assert_eq!(refused.status, StatusCode::UNAUTHORIZED, "{form}");
+        assert!(refused.html.contains("You are no longer signed in. Nothing was done."), "{form}");
+        assert!(
+            refused.html.contains(&format!("href=\"/login?next=%2F{page}\"")),
+            "{form}: {}",
+            refused.html
+        );
+    }
 }
 
 async fn sign_in(app: &TestApp, form: &str, email: &str, password: &str) -> reqwest::Response {
