@@ -19,7 +19,7 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry \
     && cp target/release/countersign /usr/local/bin/countersign
 
 FROM debian:bookworm-slim
-# curl for the health check, the certificates for encrypted connections to Postgres and mail servers.
+# curl for the health check, the certificates for encrypted connections to Postgres.
 RUN apt-get update \
     && apt-get install -y --no-install-recommends ca-certificates curl \
     && rm -rf /var/lib/apt/lists/* \

@@ -15,6 +15,10 @@ use crate::{
 /// The page that the address opens.
 pub const PATH: &str = "/unsubscribe";
 
+/// Of an address that was cut off, or made when the server had another secret.
+const NOT_OURS: &str = "This address leads to no list. Copy it whole from the mail; if the mail is an old one, sign in and choose \
+                        on your account page what you are told.";
+
 /// Who leaves what, as an address says it.
 #[derive(Debug, Clone)]
 pub struct Leaving {
@@ -32,7 +36,7 @@ impl Notifier {
     /// Who an address means.
     ///
     /// # Errors
-    /// `not_found` for one that this server did not make.
+    /// `not_found` for one that this server did not make under its secret of today.
     pub async fn leaving(&self, person_id: &str, list: &str, token: &str) -> Result<Leaving> {
         let known = list.parse::<List>().ok();
         let genuine = known.is_some_and(|list| same_secret(&self.leave_token(person_id, list), token));
@@ -43,10 +47,7 @@ impl Notifier {
         };
         match (person, known) {
             (Some(person), Some(list)) => Ok(Leaving { person, list }),
-            _ => {
-                Err(Denial::new(Code::NotFound, "This address is not complete. Copy it whole from the mail.")
-                    .into())
-            }
+            _ => Err(Denial::new(Code::NotFound, NOT_OURS).into()),
         }
     }
 

@@ -12,7 +12,6 @@ use crate::support::races::{race, repeat};
 use crate::support::{Backend, Fault, Post, TestApp, backends, shop};
 
 backends!(of_two_workers_one_delivers);
-/// RACES 19: two outbox workers.
 async fn of_two_workers_one_delivers(backend: &Backend) {
     let post = Post::open();
     let app = TestApp::with(*backend, |config| config.action_ttl = "30d".parse().unwrap()).await;
@@ -44,7 +43,6 @@ async fn of_two_workers_one_delivers(backend: &Backend) {
 }
 
 backends!(a_worker_whose_lease_was_taken_over_changes_nothing);
-/// RACES 25: a worker whose lease was taken over comes back.
 async fn a_worker_whose_lease_was_taken_over_changes_nothing(backend: &Backend) {
     let post = Post::open();
     let app = TestApp::with(*backend, |config| config.action_ttl = "30d".parse().unwrap()).await;
