@@ -5,8 +5,9 @@ use reqwest::StatusCode;
 use reqwest::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 
 use super::request;
+use crate::support::browser::Screen;
 use crate::support::session::Session;
-use crate::support::{TestApp, backends, shop};
+use crate::support::{Browser, TestApp, backends, in_browser, shop};
 
 backends!(orders_come_page_by_page_each_once);
 async fn orders_come_page_by_page_each_once(app: &TestApp) {
@@ -195,4 +196,18 @@ fn next_page(html: &str) -> Option<String> {
     let (before, _) = html.split_once("\">Next page</a>")?;
     let (_, address) = before.rsplit_once("href=\"")?;
     Some(address.replace("&#38;", "&").replace("&amp;", "&"))
+}
+
+in_browser!(a_row_of_the_queue_says_what_it_is_about_on_every_screen);
+async fn a_row_of_the_queue_says_what_it_is_about_on_every_screen(app: &TestApp, browser: &Browser) {
+    app.order("#1001", 50_000).await;
+    app.ask("request_refund", shop::refund("1001", 100)).await;
+    browser.sign_in(app.person(Role::Approver).await).await;
+    for screen in [Screen::DESKTOP, Screen::PHONE] {
+        browser.look_on(screen).await;
+        browser.goto("/").await;
+        let whole = "const what = document.querySelector('.row .what');
+                     return what.clientWidth > 0 && what.scrollWidth <= what.clientWidth";
+        assert_eq!(browser.execute(whole).await, true, "{screen:?}: {}", browser.text_of(".row").await);
+    }
 }
