@@ -12,10 +12,11 @@ use crate::support::app::Server;
 use crate::support::cable::Cable;
 use crate::support::http;
 use crate::support::program::Program;
+use crate::support::rival::Rival;
 use crate::support::run::{Fixture, run};
 use crate::support::settings::figure;
 use crate::support::shop::refund;
-use crate::support::{Backend, Post, TestApp};
+use crate::support::{Backend, Fault, Post, TestApp};
 
 #[test]
 fn nothing_is_done_while_the_database_is_away_and_all_goes_on_when_it_is_back() {
@@ -153,6 +154,28 @@ fn a_server_that_sends_mail_stops_in_time_when_its_database_falls_silent() {
         cable.pull().await;
         let (code, _) = in_time.expect("it is killed before it has stopped").unwrap();
         assert_eq!(code, Some(0));
+    });
+}
+
+#[test]
+fn a_server_that_sends_mail_stops_in_time_while_somebody_holds_its_database() {
+    run(Backend::Sqlite, async |backend: &Backend| {
+        let (app, post) = (TestApp::set_up(*backend).await, Post::open());
+        app.person(Role::Approver).await;
+        app.order("#1001", 90_000).await;
+        app.ask("request_refund", refund("#1001", 100)).await;
+        let database = app.leave().await;
+        post.does(Fault::Hang);
+        let program = Program::on(&database).with("SMTP_URL", &post.url);
+        let served = program.serve(&["serve", "--listen", "127.0.0.1:0"]);
+        post.mails_when(1).await;
+        let mut rival = Rival::on(&database);
+        rival.begin("UPDATE outbox SET due_at = due_at");
+
+        let (code, took) = tokio::task::spawn_blocking(move || served.stop("TERM")).await.unwrap();
+        post.let_go();
+        assert_eq!(code, Some(0));
+        assert!(took < Duration::from_secs(10), "{took:?}");
     });
 }
 
