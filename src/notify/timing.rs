@@ -89,7 +89,8 @@ pub fn last_quarter(action: &Action) -> Timestamp {
     action.expires_at - (action.expires_at - action.requested_at) / 4
 }
 
-/// Not before the pace allows, nor in quiet hours; but not later than `latest`, and not in the past.
+/// Not before the pace allows, nor in quiet hours; but not later than `latest`, and not in the past. What was begun in the
+/// future, by a clock that was wrong, was begun just now.
 pub fn paced(
     due: Timestamp,
     last_begun: Option<Timestamp>,
@@ -97,7 +98,7 @@ pub fn paced(
     latest: Option<Timestamp>,
     now: Timestamp,
 ) -> Timestamp {
-    let due = last_begun.map_or(due, |begun| due.max(begun + PACE));
+    let due = last_begun.map_or(due, |begun| due.max(begun.min(now) + PACE));
     let due = quiet.map_or(due, |clock| clock.after_quiet(due));
     latest.map_or(due, |latest| due.min(latest)).max(now)
 }
@@ -162,6 +163,8 @@ mod tests {
         let (now, begun) = (at("2026-01-05 10:00:00"), Some(at("2026-01-05 09:59:00")));
         assert_eq!(paced(now, None, None, None, now), now);
         assert_eq!(paced(now, begun, None, None, now), at("2026-01-05 10:01:00"));
+        let wrong = Some(at("2027-11-05 10:00:00"));
+        assert_eq!(paced(now, wrong, None, None, now), now + PACE);
         assert_eq!(paced(now, begun, None, Some(at("2026-01-05 10:00:20")), now), at("2026-01-05 10:00:20"));
         assert_eq!(paced(now, begun, None, Some(at("2026-01-05 09:00:00")), now), now);
     }

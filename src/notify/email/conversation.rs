@@ -16,6 +16,7 @@ use lettre::{
 };
 
 use super::super::Failure;
+use crate::text;
 
 /// How long the server may take to take up the connection.
 const CONNECT: Duration = Duration::from_secs(20);
@@ -136,7 +137,8 @@ fn is_about_the_mail(reply: &str) -> bool {
     reply.split_whitespace().next().is_some_and(|code| LASTING.contains(&code))
 }
 
-/// The whole story of an error, the server's reply included, in one line.
+/// The whole story of an error, the server's reply included, in one line and without anything invisible: it is stored, and shown
+/// in a terminal.
 fn words(error: &smtp::Error) -> String {
     let mut words = error.to_string();
     let mut source = std::error::Error::source(error);
@@ -147,7 +149,7 @@ fn words(error: &smtp::Error) -> String {
         }
         source = cause.source();
     }
-    words.split_whitespace().collect::<Vec<_>>().join(" ")
+    text::plain(&words.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 #[cfg(test)]
