@@ -110,6 +110,18 @@ fn code(c: char) -> String {
     format!("U+{:04X}", u32::from(c))
 }
 
+/// One word for a POSIX shell.
+pub fn shell_word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.to_owned();
+    }
+    if text.chars().all(|c| plain(c) || c == ' ') {
+        return format!("\"{text}\"");
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
 /// A number with its thousands set apart: "1,204,331".
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();

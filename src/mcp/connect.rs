@@ -4,6 +4,8 @@ use std::str::FromStr;
 
 use serde_json::{Value, json};
 
+use crate::text::shell_word;
+
 /// Stands for the key where it isn't known.
 pub const KEY_PLACEHOLDER: &str = "KEY";
 
@@ -55,9 +57,12 @@ pub fn set_up(client: Client, url: &str, key: &str) -> String {
 }
 
 fn claude_code(url: &str, key: &str) -> String {
-    let endpoint = word(&format!("{url}/mcp"));
-    let header = word(&format!("Authorization: Bearer {key}"));
-    let (url, key) = (word(&format!("COUNTERSIGN_URL={url}")), word(&format!("COUNTERSIGN_AGENT_KEY={key}")));
+    let endpoint = shell_word(&format!("{url}/mcp"));
+    let header = shell_word(&format!("Authorization: Bearer {key}"));
+    let (url, key) = (
+        shell_word(&format!("COUNTERSIGN_URL={url}")),
+        shell_word(&format!("COUNTERSIGN_AGENT_KEY={key}")),
+    );
     format!(
         "# Run this once:\n\
          claude mcp add --transport http --header {header} countersign {endpoint}\n\
@@ -90,7 +95,7 @@ fn cursor(url: &str, key: &str) -> String {
          # And start Cursor with the key in its environment:\n\
          export {}\n",
         pretty(&json!({"mcpServers": {"countersign": server}})),
-        word(&format!("COUNTERSIGN_AGENT_KEY={key}")),
+        shell_word(&format!("COUNTERSIGN_AGENT_KEY={key}")),
     )
 }
 
@@ -116,18 +121,6 @@ fn vscode(url: &str) -> String {
 
 fn pretty(set_up: &Value) -> String {
     format!("{set_up:#}")
-}
-
-/// One word for a POSIX shell.
-fn word(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        return text.to_owned();
-    }
-    if text.chars().all(|c| plain(c) || c == ' ') {
-        return format!("\"{text}\"");
-    }
-    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]
@@ -230,8 +223,8 @@ mod tests {
 
     #[test]
     fn odd_addresses_stay_one_word_of_the_shell() {
-        assert_eq!(word("a?b=$HOME"), "'a?b=$HOME'");
-        assert_eq!(word("it's"), r"'it'\''s'");
-        assert_eq!(word(""), "\"\"");
+        assert_eq!(shell_word("a?b=$HOME"), "'a?b=$HOME'");
+        assert_eq!(shell_word("it's"), r"'it'\''s'");
+        assert_eq!(shell_word(""), "\"\"");
     }
 }

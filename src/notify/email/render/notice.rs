@@ -4,7 +4,7 @@ use super::{
     super::super::{Letter, Told},
     reader::moment_in_zone,
 };
-use crate::store::people::Role;
+use crate::{store::people::Role, text};
 
 /// Something that happened, in the order in which it is read.
 pub struct Notice {
@@ -13,13 +13,11 @@ pub struct Notice {
     pub words: Option<(&'static str, String)>,
     pub sentences: Vec<&'static str>,
     /// What to type, after the sentences.
-    pub command: Option<&'static str>,
+    pub command: Option<String>,
     /// Where to go on: what it is called, and its address.
     pub link: Option<(&'static str, String)>,
 }
 
-/// What to do at the server.
-const RESET: &str = "countersign person reset-password";
 const IF_NOT_YOU: &str =
     "If not, run this at the server: it ends every sign-in, and makes a new password and API token.";
 const TELL_AN_OWNER: &str = "If not, tell an owner at once. Whoever runs the server can end every sign-in, and make \
@@ -61,6 +59,11 @@ fn notice(told: &Told, letter: &Letter) -> Option<Notice> {
     })
 }
 
+/// What to type at the server.
+fn reset(letter: &Letter) -> String {
+    format!("countersign person reset-password --email {}", text::shell_word(&letter.to.email))
+}
+
 /// Says what to do now.
 fn conclude(notice: &mut Notice, told: &Told, letter: &Letter) {
     let is_owner = letter.to.role == Role::Owner;
@@ -75,14 +78,14 @@ fn conclude(notice: &mut Notice, told: &Told, letter: &Letter) {
                 "Nobody had signed in to your account from there before. If it was you, there is nothing to do.",
                 if is_owner { IF_NOT_YOU } else { TELL_AN_OWNER },
             ];
-            notice.command = Some(RESET);
+            notice.command = Some(reset(letter));
         }
         Told::PasswordChanged { .. } => {
             notice.sentences = vec![
                 "Every sign-in was ended, and the API token was replaced. If you expected this, there is nothing to do.",
                 if is_owner { IF_NOT_YOU } else { TELL_AN_OWNER },
             ];
-            notice.command = Some(RESET);
+            notice.command = Some(reset(letter));
         }
     }
 }
