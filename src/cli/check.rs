@@ -1,6 +1,6 @@
 //! `check`: what is in force, what is wrong, and how to mend it.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
 use clap::Args;
 
@@ -136,6 +136,10 @@ fn secret_place(config: &Config, is_there: bool) -> String {
     let place = match (&config.secret, is_there) {
         (Some(_), _) => "from COUNTERSIGN_SECRET",
         (None, true) => "kept beside the database's file",
+        (None, false) if config.database_url.file().is_some_and(Path::exists) => {
+            "none; `countersign serve` makes one beside the database's file. If there was one, put it back: under \
+             another no key, token or sign-in of this database is known"
+        }
         (None, false) => "none yet; `countersign serve` makes one beside the database's file",
     };
     place.to_owned()

@@ -109,7 +109,11 @@ fn checking_writes_nothing() {
     }
     fs::remove_file(program.folder.path().join("countersign.db.secret")).unwrap();
     let before = files(&program);
-    assert!(program.run(&CHECK).ok().contains("makes one beside the database's file"));
+    let said = program.run(&CHECK).ok();
+    assert!(
+        said.contains("makes one beside the database's file. If there was one, put it back"),
+        "{said}"
+    );
     assert_eq!(files(&program), before);
 }
 
