@@ -35,6 +35,22 @@ async fn a_flood_hides_no_other_request(app: &TestApp) {
     assert!(page.contains(&format!("and <a href=\"/actions\">{left_out} more</a>")), "{page}");
 }
 
+backends!(what_a_process_of_an_earlier_release_stores_is_seen_too);
+async fn what_a_process_of_an_earlier_release_stores_is_seen_too(app: &TestApp) {
+    app.order("#1001", 90_000).await;
+    let approver = app.person(Role::Approver).await;
+    let earlier = app.ask("request_order_cancellation", cancellation("#1001")).await;
+    let action = app.ask("request_refund", refund("#1001", 100)).await;
+    // It knows nothing of the column that has come since.
+    app.rival().run(&format!(
+        "CREATE TEMPORARY TABLE old AS SELECT action_id, subject, version FROM action_subjects WHERE action_id = '{earlier}';
+         DELETE FROM action_subjects WHERE action_id = '{earlier}';
+         INSERT INTO action_subjects (action_id, subject, version) SELECT action_id, subject, version FROM old"
+    ));
+    let seen = approver.action(&action).await;
+    assert_eq!(seen["related"][0]["action_id"], earlier.as_str(), "{seen}");
+}
+
 backends!(so_many_equal_requests_that_nobody_can_name_them);
 async fn so_many_equal_requests_that_nobody_can_name_them(app: &TestApp) {
     app.order("#1001", 90_000).await;
