@@ -23,7 +23,7 @@ impl Gate {
         if older_than <= longest {
             let hours = (longest.num_minutes() + 59) / 60;
             return Err(Error::Setup(format!(
-                "Nothing was pruned: repeated requests are answered from actions of the last {hours} h. Prune what is older."
+                "Nothing was pruned: repeated requests are answered from actions of the last {hours} h. Prune what ended longer ago than that."
             )));
         }
         let mut pruned = 0;
