@@ -118,9 +118,11 @@ fn open(path: &str) -> diesel::ConnectionResult<Conn> {
 /// The folder, in full, and the name in it. SQLite takes what begins with `file:` for something else than a path.
 fn place(file: &Path) -> Result<(PathBuf, OsString)> {
     let full = std::path::absolute(file).ok();
-    let parts = full
-        .as_deref()
-        .and_then(|full| Some((full.parent()?.to_owned(), full.file_name()?.to_owned())));
+    let parts = full.as_deref().and_then(|full| {
+        let folder = full.parent()?;
+        let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+        Some((folder, full.file_name()?.to_owned()))
+    });
     let (folder, name) =
         parts.ok_or_else(|| Error::Setup("No backup was made: FILE must name a file.".to_owned()))?;
     text(&folder.join(&name))?;
@@ -130,7 +132,8 @@ fn place(file: &Path) -> Result<(PathBuf, OsString)> {
 /// Refuses a file that is there, and one that SQLite would make beside the database.
 fn refuse(file: &Path, database: &Path) -> Result<()> {
     let identity = |path: &Path| fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
-    let full = std::path::absolute(database).unwrap_or_else(|_| database.to_owned());
+    // By whatever way one comes to it.
+    let full = fs::canonicalize(database).unwrap_or_else(|_| database.to_owned());
     let own = ["-wal", "-shm", "-journal"].map(|end| with(full.clone().into(), end));
     let why = if file == full || identity(file).is_some_and(|it| Some(it) == identity(database)) {
         "is the database itself"

@@ -32,6 +32,9 @@ const RENEW_EVERY: Duration = Duration::from_secs(10);
 const PATIENCE: Duration = Duration::from_mins(10);
 /// How long a delivery under way may go on when the process is asked to stop.
 const GRACE: Duration = Duration::from_secs(4);
+/// How often it is tried to mark what became of a message, a second apart: for as long as its lease may last.
+const MARK_TRIES: u32 = 60;
+const MARK_EVERY: Duration = Duration::from_secs(1);
 /// How much of a failure's words is kept, in characters.
 const WORDS: usize = 500;
 
@@ -136,15 +139,29 @@ impl Notifier {
         }
     }
 
+    /// Marks what became of a message, again and again while the database is away: a message that was taken, and is never marked,
+    /// is sent once more.
     async fn mark(&self, message: Message, lease: String, tried: Try) -> Result<()> {
-        let (clock, ids) = (self.gate.clock.clone(), new_id());
-        let channel = message.channel.clone();
-        let marking = self.gate.db.write(move |conn| {
-            let now = clock.now(conn)?;
-            mark(conn, &message, &lease, &tried, &ids, now)
-        });
-        match marking.await? {
-            Some(Marked::Ended(outcome)) => (self.observe)(&channel, outcome),
+        let (ids, marking) = (new_id(), Arc::new((message, lease, tried)));
+        let mut tries = 0;
+        let marked = loop {
+            let (clock, ids, marking) = (self.gate.clock.clone(), ids.clone(), Arc::clone(&marking));
+            let marked = self.gate.db.write(move |conn| {
+                let (message, lease, tried) = marking.as_ref();
+                let now = clock.now(conn)?;
+                mark(conn, message, lease, tried, &ids, now)
+            });
+            match marked.await {
+                Err(Error::Unavailable(cause)) if tries < MARK_TRIES => {
+                    tracing::warn!(%cause, "what became of a message is marked as soon as the database is back");
+                    tries += 1;
+                    tokio::time::sleep(MARK_EVERY).await;
+                }
+                marked => break marked?,
+            }
+        };
+        match marked {
+            Some(Marked::Ended(outcome)) => (self.observe)(&marking.0.channel, outcome),
             Some(Marked::HandedBack) => {}
             None => tracing::warn!("a message took longer than its lease; another worker has it"),
         }

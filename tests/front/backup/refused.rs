@@ -38,6 +38,10 @@ fn the_database_is_no_copy_of_itself() {
         let own = format!("{original}{end}");
         is_refused(&database, &program, &own, "is a file of the database's own. Name a file");
     }
+    let (folder, name) = original.rsplit_once('/').unwrap();
+    symlink(folder, program.folder.path().join("elsewhere")).unwrap();
+    let own = format!("elsewhere/{name}-journal");
+    is_refused(&database, &program, &own, "is a file of the database's own. Name a file");
 }
 
 #[test]

@@ -48,6 +48,24 @@ async fn a_process_that_stops_waits_for_no_mail_that_is_being_written(backend: &
     assert_eq!(post.mails().len(), 0);
 }
 
+backends!(what_was_taken_is_marked_as_soon_as_the_database_is_back);
+async fn what_was_taken_is_marked_as_soon_as_the_database_is_back(backend: &Backend) {
+    let (gate, post) = (Gate::in_reads(), Post::open());
+    let (app, notifier) = asked_once(*backend, &gate, &post).await;
+    post.does(Fault::Hang);
+    let working = tokio::spawn(async move { notifier.deliver_all(&CancellationToken::new()).await });
+    post.mails_when(1).await;
+    let mut lock = app.rival();
+    lock.begin("UPDATE outbox SET attempts = attempts");
+    post.let_go();
+    // Longer than anybody waits for a lock.
+    tokio::time::sleep(Duration::from_secs(7)).await;
+    lock.run("ROLLBACK");
+    working.await.unwrap().unwrap();
+    assert_eq!(app.rival().count("outbox", "status = 'sent' AND attempts = 1"), 1);
+    assert_eq!(post.mails().len(), 1);
+}
+
 /// An approver, a request that they are to be told of, and a worker that does what it is told.
 async fn asked_once(backend: Backend, gate: &Gate, post: &Post) -> (TestApp, Notifier) {
     let app = TestApp::with_registry(backend, registry(gate)).await;
