@@ -74,7 +74,8 @@ impl DatabaseUrl {
 
 /// How long a caller waits for a connection before it is told that the database is unavailable.
 pub(super) const CHECKOUT: Duration = Duration::from_secs(5);
-/// How many may wait for a connection, or for SQLite's writer. Each holds what it was asked for; more of them are turned away.
+/// How many may wait to write. Each holds what it was asked for; more of them are turned away. Reads are over soon, and people's
+/// wait behind those of agents: they are turned away by the clock alone.
 pub(super) const WAITING: usize = 1_024;
 const SQLITE_READERS: u32 = 4;
 /// SQLite has one writer; one connection makes a fair queue of this process's.
@@ -126,7 +127,7 @@ pub(super) fn readers(url: &DatabaseUrl, opening: Opening) -> Pool {
         DatabaseUrl::Sqlite(_) => SQLITE_READERS,
         DatabaseUrl::Postgres(_) => POSTGRES_READERS,
     };
-    build(url, size, opening)
+    build(url, size, opening, Semaphore::MAX_PERMITS)
 }
 
 pub(super) fn writers(url: &DatabaseUrl, opening: Opening) -> Pool {
@@ -134,10 +135,10 @@ pub(super) fn writers(url: &DatabaseUrl, opening: Opening) -> Pool {
         DatabaseUrl::Sqlite(_) => SQLITE_WRITERS,
         DatabaseUrl::Postgres(_) => POSTGRES_WRITERS,
     };
-    build(url, size, opening)
+    build(url, size, opening, WAITING)
 }
 
-fn build(url: &DatabaseUrl, size: u32, opening: Opening) -> Pool {
+fn build(url: &DatabaseUrl, size: u32, opening: Opening, waiting: usize) -> Pool {
     let connections = r2d2::Pool::builder()
         .max_size(size)
         .min_idle(Some(0))
@@ -147,7 +148,7 @@ fn build(url: &DatabaseUrl, size: u32, opening: Opening) -> Pool {
     Pool {
         connections,
         turns: Arc::new(Semaphore::new(size as usize)),
-        places: Semaphore::new(WAITING),
+        places: Semaphore::new(waiting),
     }
 }
 
