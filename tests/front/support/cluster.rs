@@ -145,7 +145,8 @@ fn programs() -> PathBuf {
     newest.map_or_else(PathBuf::new, |version| format!("/usr/lib/postgresql/{version}/bin").into())
 }
 
-fn is_root() -> bool {
+/// Whether this process may do everything, and the servers' programs refuse to run as who it is.
+pub fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0)
 }
 

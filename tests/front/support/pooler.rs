@@ -11,6 +11,7 @@ use tokio::net::TcpStream;
 use url::Url;
 
 use super::Database;
+use super::cluster::is_root;
 
 /// Three connections for all, until it is dropped.
 pub struct Pooler {
@@ -35,7 +36,7 @@ impl Pooler {
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let mut command = Command::new("pgbouncer");
         // As root it refuses to run.
-        if fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0) {
+        if is_root() {
             command.args(["-u", "postgres"]);
         }
         let process = command.arg("-q").arg(&settings).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
