@@ -12,9 +12,11 @@ mod locks;
 mod log_end;
 mod migrate;
 mod neighbours;
+mod opening;
 mod pool;
 mod postgres_url;
 mod pulse;
+mod silence;
 mod trouble;
 mod verdict;
 mod writer;
@@ -29,8 +31,9 @@ use file::Found;
 pub use locks::{Latch, share_lock, skip_locked, write_lock};
 pub use log_end::LogEnd;
 pub use migrate::Schema;
+use opening::Opening;
 pub use pool::DatabaseUrl;
-use pool::{Opening, Pool};
+use pool::Pool;
 use pulse::Pulse;
 pub use trouble::is_duplicate;
 use trouble::{Trouble, is_lost_connection, trouble};
@@ -108,12 +111,12 @@ impl Db {
     /// # Errors
     /// `Setup` when the schema is newer than this binary.
     pub async fn migrate(&self) -> Result<()> {
-        self.on_thread(&self.writers, |pool| migrate::up(&mut *pool.get()?)).await
+        self.writers.run(migrate::up).await
     }
 
     /// Checks that the schema is exactly the one this binary knows.
     pub async fn check_schema(&self) -> Result<()> {
-        self.on_thread(&self.readers, |pool| migrate::check(&mut *pool.get()?)).await
+        self.readers.run(migrate::check).await
     }
 
     /// Looks at the schema.
@@ -121,7 +124,7 @@ impl Db {
     /// # Errors
     /// `Setup` when it is newer than this binary.
     pub async fn schema(&self) -> Result<Schema> {
-        self.on_thread(&self.readers, |pool| migrate::schema(&mut *pool.get()?)).await
+        self.readers.run(migrate::schema).await
     }
 
     /// Runs a short read on one consistent snapshot. Never waits for a writer.
@@ -130,11 +133,8 @@ impl Db {
         T: Send + 'static,
         F: Fn(&mut Conn) -> QueryResult<T> + Send + 'static,
     {
-        self.on_thread(&self.readers, move |pool| {
-            let mut conn = pool.get()?;
-            conn.transact(conn::Mode::Read, &work).map_err(Error::from)
-        })
-        .await
+        let read = move |conn: &mut Conn| conn.transact(conn::Mode::Read, &work).map_err(Error::from);
+        self.readers.ask(read).await
     }
 
     /// Runs one write and answers after its commit. What the closure returns is committed, a `Denial` inside it too; only a
@@ -148,7 +148,7 @@ impl Db {
         let counted = self.pulse.begin();
         let outcome = match &self.writer {
             Some(writer) => writer.write(work).await,
-            None => self.on_thread(&self.writers, move |pool| write_alone(pool, &work)).await,
+            None => self.writers.ask(move |conn| write_alone(conn, &work)).await,
         };
         counted.ended(outcome)
     }
@@ -199,8 +199,7 @@ impl Db {
         F: Fn(&mut Conn) -> QueryResult<()> + Send + 'static,
     {
         let draft = backup.draft();
-        self.on_thread(&self.readers, move |pool| backup::copy(&mut *pool.get()?, &draft, &finish))
-            .await
+        self.readers.run(move |conn| backup::copy(conn, &draft, &finish)).await
     }
 
     /// Whether the latest write found the database away, full or locked, and not long ago.
@@ -212,25 +211,10 @@ impl Db {
     pub fn writes_under_way(&self) -> usize {
         self.pulse.under_way()
     }
-
-    async fn on_thread<T, F>(&self, pool: &Arc<Pool>, work: F) -> Result<T>
-    where
-        T: Send + 'static,
-        F: FnOnce(&Pool) -> Result<T> + Send + 'static,
-    {
-        let (pool, turn) = (Arc::clone(pool), pool.turn().await?);
-        let worked = tokio::task::spawn_blocking(move || {
-            let outcome = work(&pool);
-            drop(turn);
-            outcome
-        });
-        worked.await.map_err(|panic| Error::Internal(Box::new(panic)))?
-    }
 }
 
 /// Runs it in a transaction of its own, again after a conflict with another.
-fn write_alone<T>(pool: &Pool, work: &dyn Fn(&mut Conn) -> QueryResult<T>) -> Result<T> {
-    let mut conn = pool.get()?;
+fn write_alone<T>(conn: &mut Conn, work: &dyn Fn(&mut Conn) -> QueryResult<T>) -> Result<T> {
     let work = |conn: &mut Conn| work(conn).inspect(|_| failpoint::reach("commit"));
     let mut tries = 1;
     failpoint::reach("begin");

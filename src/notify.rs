@@ -49,6 +49,16 @@ pub struct Failure {
     pub lasting: bool,
 }
 
+impl Failure {
+    /// One after which it is worth to try again.
+    pub fn passing(words: String) -> Self {
+        Self {
+            words,
+            lasting: false,
+        }
+    }
+}
+
 /// How a delivery ended, for the metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {

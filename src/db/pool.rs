@@ -1,15 +1,23 @@
-//! Connections: where the database is, and what every connection is set to.
+//! Connections: where the database is, and whose turn it is to use one.
 
-use std::{fmt, str::FromStr, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    str::FromStr,
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
 
 use diesel::{
-    Connection, ConnectionError, PgConnection, QueryableByName, RunQueryDsl, SqliteConnection,
-    connection::{CacheSize, SimpleConnection, TransactionManager},
-    r2d2, sql_query, sql_types,
+    Connection,
+    connection::{SimpleConnection, TransactionManager},
+    r2d2,
 };
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    task::{JoinError, JoinHandle},
+};
 
-use super::{Conn, postgres_url};
+use super::{Conn, opening::Opening, postgres_url, silence::Heard};
 use crate::error::{Error, Result};
 
 /// Where the database is.
@@ -77,6 +85,8 @@ pub(super) const CHECKOUT: Duration = Duration::from_secs(5);
 /// How many may wait to write. Each holds what it was asked for; more of them are turned away. Reads are over soon, and people's
 /// wait behind those of agents: they are turned away by the clock alone.
 pub(super) const WAITING: usize = 1_024;
+/// How many threads may wait for servers that fell silent.
+const LOSSES: usize = 128;
 const SQLITE_READERS: u32 = 4;
 /// SQLite has one writer; one connection makes a fair queue of this process's.
 const SQLITE_WRITERS: u32 = 1;
@@ -84,20 +94,97 @@ const POSTGRES_READERS: u32 = 8;
 const POSTGRES_WRITERS: u32 = 16;
 
 pub(super) struct Pool {
-    connections: r2d2::Pool<Manager>,
+    connections: RwLock<Arc<Connections>>,
+    /// Makes them anew.
+    make: Box<dyn Fn() -> Connections + Send + Sync>,
     /// One for each connection. Whoever waits for theirs takes up no thread.
     turns: Arc<Semaphore>,
     /// One for each who may wait.
     places: Semaphore,
+    /// One for each connection that may be given up and still be there.
+    losses: Arc<Semaphore>,
 }
+type Connections = r2d2::Pool<Manager>;
 pub(super) type Pooled = r2d2::PooledConnection<Manager>;
 
 impl Pool {
+    /// Has `work` done on one of the connections, however long that takes.
+    ///
+    /// # Errors
+    /// `Unavailable` when there is none to be had; what `work` says.
+    pub(super) async fn run<T, F>(self: &Arc<Self>, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Conn) -> Result<T> + Send + 'static,
+    {
+        let (turn, connections) = (self.turn().await?, self.connections());
+        let worked = tokio::task::spawn_blocking(move || {
+            let outcome = work(&mut *get(&connections)?);
+            drop(turn);
+            outcome
+        });
+        worked.await.map_err(internal)?
+    }
+
+    /// Has `work` done on one of the connections, and gives that connection up if the server falls silent meanwhile.
+    ///
+    /// # Errors
+    /// As [`Pool::run`]; `Unavailable` after silence, when nobody knows what was done.
+    pub(super) async fn ask<T, F>(self: &Arc<Self>, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Conn) -> Result<T> + Send + 'static,
+    {
+        let turn = self.turn().await?;
+        let (connections, heard) = (self.connections(), Heard::now());
+        let (on, hears) = (Arc::clone(&connections), heard.clone());
+        let mut worked = tokio::task::spawn_blocking(move || {
+            let mut conn = get(&on)?;
+            conn.set_instrumentation(hears);
+            work(&mut conn)
+        });
+        let pool = Arc::clone(self);
+        // On a task of its own: whoever asked may hang up, and the turn must come back all the same.
+        let watched = tokio::spawn(async move {
+            loop {
+                let deadline = heard.deadline();
+                match tokio::time::timeout_at(deadline.into(), &mut worked).await {
+                    Ok(worked) => return worked.map_err(internal)?,
+                    Err(_) if heard.deadline() > deadline => {}
+                    Err(_) => break,
+                }
+            }
+            pool.give_up(&connections, worked, turn);
+            Err(Error::Unavailable("the database server said nothing for too long".into()))
+        });
+        watched.await.map_err(internal)?
+    }
+
+    /// Goes on with new connections, since all that there were lead to the same silence.
+    fn give_up<T: Send + 'static>(
+        &self,
+        connections: &Arc<Connections>,
+        work: JoinHandle<T>,
+        turn: OwnedSemaphorePermit,
+    ) {
+        tracing::warn!("the database server said nothing for too long; its connections are given up");
+        let mut current = self.connections.write().unwrap_or_else(PoisonError::into_inner);
+        if Arc::ptr_eq(&current, connections) {
+            *current = Arc::new((self.make)());
+        }
+        // The thread has to be waited for. The turn is another's by now, unless too many wait like that already.
+        let held = Arc::clone(&self.losses).try_acquire_owned().unwrap_or(turn);
+        tokio::spawn(async move {
+            let _ = work.await;
+            drop(held);
+        });
+    }
+
     /// Waits for a turn on one of the connections.
     ///
     /// # Errors
     /// `Unavailable` at once when too many wait already, and after a while when it isn't one's turn.
-    pub(super) async fn turn(&self) -> Result<OwnedSemaphorePermit> {
+    async fn turn(&self) -> Result<OwnedSemaphorePermit> {
         let Ok(_place) = self.places.try_acquire() else {
             return Err(Error::Unavailable("too many wait for a connection".into()));
         };
@@ -108,18 +195,22 @@ impl Pool {
         }
     }
 
+    /// A connection, without waiting for a turn.
     pub(super) fn get(&self) -> Result<Pooled> {
-        self.connections.get().map_err(|error| Error::Unavailable(Box::new(error)))
+        get(&self.connections())
+    }
+
+    fn connections(&self) -> Arc<Connections> {
+        Arc::clone(&self.connections.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// What a connection may do to its database besides what it is asked.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Opening {
-    /// Puts SQLite's settings in force that stay with the file.
-    Use,
-    /// Nothing at all, and writes are refused.
-    Look,
+fn get(connections: &Connections) -> Result<Pooled> {
+    connections.get().map_err(|error| Error::Unavailable(Box::new(error)))
+}
+
+fn internal(panic: JoinError) -> Error {
+    Error::Internal(Box::new(panic))
 }
 
 pub(super) fn readers(url: &DatabaseUrl, opening: Opening) -> Pool {
@@ -139,16 +230,21 @@ pub(super) fn writers(url: &DatabaseUrl, opening: Opening) -> Pool {
 }
 
 fn build(url: &DatabaseUrl, size: u32, opening: Opening, waiting: usize) -> Pool {
-    let connections = r2d2::Pool::builder()
-        .max_size(size)
-        .min_idle(Some(0))
-        .connection_timeout(CHECKOUT)
-        .error_handler(Box::new(Quiet))
-        .build_unchecked(Manager(url.clone(), opening));
+    let url = url.clone();
+    let make = move || {
+        r2d2::Pool::builder()
+            .max_size(size)
+            .min_idle(Some(0))
+            .connection_timeout(CHECKOUT)
+            .error_handler(Box::new(Quiet))
+            .build_unchecked(Manager(url.clone(), opening))
+    };
     Pool {
-        connections,
+        connections: RwLock::new(Arc::new(make())),
+        make: Box::new(make),
         turns: Arc::new(Semaphore::new(size as usize)),
         places: Semaphore::new(waiting),
+        losses: Arc::new(Semaphore::new(LOSSES)),
     }
 }
 
@@ -169,11 +265,7 @@ impl r2d2::ManageConnection for Manager {
     type Error = r2d2::Error;
 
     fn connect(&self) -> Result<Conn, r2d2::Error> {
-        let conn = match &self.0 {
-            DatabaseUrl::Sqlite(path) => sqlite(&path.to_string_lossy(), self.1).map(Conn::Sqlite),
-            DatabaseUrl::Postgres(url) => postgres(url).map(Conn::Postgres),
-        };
-        conn.map_err(r2d2::Error::ConnectionError)
+        self.1.connect(&self.0).map_err(r2d2::Error::ConnectionError)
     }
 
     fn is_valid(&self, conn: &mut Conn) -> Result<(), r2d2::Error> {
@@ -187,83 +279,4 @@ impl r2d2::ManageConnection for Manager {
         std::thread::panicking()
             || <Conn as Connection>::TransactionManager::is_broken_transaction_manager(conn)
     }
-}
-
-/// Statements have no names: behind a pooler that lends connections by the transaction, a name that was given on one of them
-/// means something else on the next.
-fn postgres(url: &str) -> Result<PgConnection, ConnectionError> {
-    let mut conn = PgConnection::establish(&postgres_url::with_limits(url)).map_err(without_password)?;
-    conn.set_prepared_statement_cache_size(CacheSize::Disabled);
-    Ok(conn)
-}
-
-/// What libpq says once it tried to connect. Before that it quotes what it can't read, which may be the password.
-fn without_password(error: ConnectionError) -> ConnectionError {
-    match error {
-        ConnectionError::BadConnection(message)
-            if ["connection to server", "could not translate host name"]
-                .iter()
-                .any(|tried| message.starts_with(tried)) =>
-        {
-            ConnectionError::BadConnection(message)
-        }
-        ConnectionError::BadConnection(_) | ConnectionError::InvalidConnectionUrl(_) => {
-            ConnectionError::BadConnection("libpq can't use DATABASE_URL as it is written".to_owned())
-        }
-        other => other,
-    }
-}
-
-fn sqlite(path: &str, opening: Opening) -> Result<SqliteConnection, ConnectionError> {
-    let mut conn = SqliteConnection::establish(path)?;
-    if opening == Opening::Look {
-        conn.batch_execute(
-            "PRAGMA busy_timeout = 5000; PRAGMA query_only = ON; PRAGMA trusted_schema = OFF;",
-        )
-        .map_err(ConnectionError::CouldntSetupConfiguration)?;
-        return Ok(conn);
-    }
-    // The time-out comes first: switching to WAL needs a lock that another process may hold.
-    conn.batch_execute(
-        "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
-         PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; PRAGMA trusted_schema = OFF;",
-    )
-    .map_err(ConnectionError::CouldntSetupConfiguration)?;
-    assert_settings(&mut conn)?;
-    Ok(conn)
-}
-
-#[derive(QueryableByName, Debug, PartialEq, Eq)]
-struct Settings {
-    #[diesel(sql_type = sql_types::Text)]
-    journal_mode: String,
-    #[diesel(sql_type = sql_types::BigInt)]
-    synchronous: i64,
-    #[diesel(sql_type = sql_types::BigInt)]
-    foreign_keys: i64,
-    #[diesel(sql_type = sql_types::BigInt)]
-    recursive_triggers: i64,
-    #[diesel(sql_type = sql_types::BigInt)]
-    timeout: i64,
-}
-
-/// A pragma that is not understood is ignored in silence, so each is read back.
-fn assert_settings(conn: &mut SqliteConnection) -> Result<(), ConnectionError> {
-    let found: Settings = sql_query(
-        "SELECT journal_mode, synchronous, foreign_keys, recursive_triggers, timeout FROM pragma_journal_mode, \
-         pragma_synchronous, pragma_foreign_keys, pragma_recursive_triggers, pragma_busy_timeout",
-    )
-    .get_result(conn)
-    .map_err(ConnectionError::CouldntSetupConfiguration)?;
-    let wanted = Settings {
-        journal_mode: "wal".to_owned(),
-        synchronous: 2,
-        foreign_keys: 1,
-        recursive_triggers: 1,
-        timeout: 5000,
-    };
-    if found == wanted {
-        return Ok(());
-    }
-    Err(ConnectionError::BadConnection(format!("SQLite did not take its settings: {found:?}")))
 }

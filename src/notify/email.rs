@@ -2,7 +2,10 @@
 
 mod conversation;
 mod render;
+mod replies;
 mod server;
+mod tls;
+mod way;
 
 use std::{future::Future, pin::Pin, time::Duration};
 
@@ -15,8 +18,8 @@ use lettre::{
 };
 use url::Url;
 
-pub use self::server::{Authority, SmtpUrl};
-use self::{conversation::Way, render::Rendered};
+use self::{render::Rendered, way::Way};
+pub use self::{server::SmtpUrl, tls::Authority};
 use super::{Channel, Failure, Letter};
 use crate::error::{Error, Result};
 

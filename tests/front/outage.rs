@@ -94,6 +94,32 @@ fn a_server_whose_cable_is_pulled_recovers_by_itself() {
 }
 
 #[test]
+fn connections_on_which_nothing_is_said_any_more_are_given_up() {
+    run(Backend::Postgres, async |backend: &Backend| {
+        let database = backend.fresh_database();
+        let cable = Cable::to(&database).await;
+        let app = TestApp::through(&cable, database).await;
+        let (person, books) = (app.person(Role::Approver).await, app.books());
+        app.order("#1001", 90_000).await;
+        let action = app.ask("request_refund", refund("#1001", 100)).await;
+        let seen = person.action(&action).await;
+        let before = app.rival().everything();
+
+        cable.hold_what_stands();
+        let request = app.agent.calling("request_refund", &refund("#1001", 200));
+        let (answer, reply) = tokio::join!(request, person.approving(&seen));
+        assert_eq!((answer.code(), reply.code()), ("unavailable", "unavailable"));
+        assert_eq!(app.rival().everything(), before);
+
+        until_ready(&app.url).await;
+        assert_eq!(person.approve_as_seen(&seen).await.ok()["status"], "executed");
+        app.ask("request_refund", refund("#1001", 200)).await;
+        books.balance();
+        app.tear_down().await;
+    });
+}
+
+#[test]
 fn a_server_starts_without_its_database() {
     run(Backend::Postgres, async |backend: &Backend| {
         let database = backend.fresh_database();

@@ -2,14 +2,14 @@
 //!
 //! What the server says to the mail is its answer. Nothing that comes after counts, not even whether it ever answers a goodbye.
 
-use std::time::Duration;
+use std::{error::Error as StdError, time::Duration};
 
 use lettre::{
     Message,
     transport::smtp::{
         self,
         authentication::{Credentials, DEFAULT_MECHANISMS},
-        client::{AsyncSmtpConnection, TlsParameters},
+        client::{AsyncSmtpConnection, AsyncTokioStream},
         commands::{Data, Mail, Rcpt},
         extension::{ClientId, Extension, MailBodyParameter, MailParameter},
     },
@@ -18,8 +18,6 @@ use lettre::{
 use super::super::Failure;
 use crate::text;
 
-/// How long the server may take to take up the connection.
-const CONNECT: Duration = Duration::from_secs(20);
 /// How long it may take to answer a goodbye.
 const GOODBYE: Duration = Duration::from_secs(5);
 /// What a reply says of itself when trying again would come to the same (RFC 3463): there is no such mailbox or system, the
@@ -27,56 +25,23 @@ const GOODBYE: Duration = Duration::from_secs(5);
 /// other refusal may be about the sender, the relay or the day.
 const LASTING: [&str; 7] = ["5.1.1", "5.1.2", "5.1.3", "5.1.6", "5.1.10", "5.2.1", "5.3.4"];
 
-/// The way to a mail server.
-pub struct Way {
-    pub host: String,
-    pub port: u16,
-    pub line: Line,
-    pub account: Option<Credentials>,
-}
-
-/// How the line to it is secured.
-pub enum Line {
-    Open,
-    StartTls(TlsParameters),
-    /// From the first byte.
-    Tls(TlsParameters),
-}
-
 /// A conversation that has begun.
 pub struct Conversation(AsyncSmtpConnection);
 
-impl Way {
-    /// Connects, and signs in where that is set up.
-    ///
-    /// # Errors
-    /// In the server's words; never lasting.
-    pub async fn open(&self) -> Result<Conversation, Failure> {
-        self.connect().await.map(Conversation).map_err(|error| Failure {
-            words: words(&error),
-            lasting: false,
-        })
-    }
-
-    async fn connect(&self) -> Result<AsyncSmtpConnection, smtp::Error> {
-        let (server, name) = ((self.host.as_str(), self.port), ClientId::default());
-        let tls = match &self.line {
-            Line::Tls(parameters) => Some(parameters.clone()),
-            Line::Open | Line::StartTls(_) => None,
-        };
-        let mut connection =
-            AsyncSmtpConnection::connect_tokio1(server, Some(CONNECT), &name, tls, None).await?;
-        if let Line::StartTls(parameters) = &self.line {
-            connection.starttls(parameters.clone(), &name).await?;
-        }
-        if let Some(account) = &self.account {
-            connection.auth(DEFAULT_MECHANISMS, account).await?;
-        }
-        Ok(connection)
-    }
-}
-
 impl Conversation {
+    /// Begins one on a line to the server, and signs in where that is set up.
+    pub async fn begin(
+        line: Box<dyn AsyncTokioStream>,
+        name: &ClientId,
+        account: Option<&Credentials>,
+    ) -> Result<Self, smtp::Error> {
+        let mut server = AsyncSmtpConnection::connect_with_transport(line, name).await?;
+        if let Some(account) = account {
+            server.auth(DEFAULT_MECHANISMS, account).await?;
+        }
+        Ok(Self(server))
+    }
+
     /// Hands over a mail.
     ///
     /// # Errors
@@ -112,10 +77,8 @@ impl Conversation {
         let mut options = Vec::new();
         for (_, extension, option) in needed.into_iter().filter(|(is_needed, ..)| *is_needed) {
             if !self.0.server_info().supports_feature(extension) {
-                return Err(Failure {
-                    words: format!("The mail server does not know {extension}, which this address needs."),
-                    lasting: false,
-                });
+                let words = format!("The mail server does not know {extension}, which this address needs.");
+                return Err(Failure::passing(words));
             }
             options.push(option);
         }
@@ -125,7 +88,7 @@ impl Conversation {
 
 #[expect(clippy::needless_pass_by_value, reason = "it maps errors")]
 fn refused(error: smtp::Error) -> Failure {
-    let reply = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+    let reply = error.source().map(ToString::to_string).unwrap_or_default();
     Failure {
         words: words(&error),
         lasting: error.is_permanent() && is_about_the_mail(&reply),
@@ -139,9 +102,9 @@ fn is_about_the_mail(reply: &str) -> bool {
 
 /// The whole story of an error, the server's reply included, in one line and without anything invisible: it is stored, and shown
 /// in a terminal.
-fn words(error: &smtp::Error) -> String {
+pub fn words(error: &(dyn StdError + 'static)) -> String {
     let mut words = error.to_string();
-    let mut source = std::error::Error::source(error);
+    let mut source = error.source();
     while let Some(cause) = source {
         let cause_words = cause.to_string();
         if !words.contains(&cause_words) {

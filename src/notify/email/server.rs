@@ -1,15 +1,15 @@
 //! Where the mail server is, and how it is spoken to: `smtps://` is TLS from the first byte, `smtp://` is STARTTLS.
 
-use std::{fmt, fs, net::IpAddr, str::FromStr};
+use std::{fmt, net::IpAddr, str::FromStr};
 
-use lettre::transport::smtp::{
-    authentication::Credentials,
-    client::{Certificate, TlsParameters},
-};
+use lettre::transport::smtp::authentication::Credentials;
 use url::Url;
 
-use super::conversation::{Line, Way};
-use crate::error::{Error, Result};
+use super::{
+    tls::{self, Authority},
+    way::{Line, Way},
+};
+use crate::error::Result;
 
 /// The setting `SMTP_URL`.
 #[derive(Clone, PartialEq, Eq)]
@@ -35,8 +35,8 @@ impl SmtpUrl {
     /// `Internal` when TLS can't be set up.
     pub(super) fn way(&self, authority: Option<&Authority>) -> Result<Way> {
         let line = match self.security {
-            Security::Tls => Line::Tls(self.parameters(authority)?),
-            Security::StartTls => Line::StartTls(self.parameters(authority)?),
+            Security::Tls => Line::Tls(tls::connector(authority)?),
+            Security::StartTls => Line::StartTls(tls::connector(authority)?),
             Security::None => Line::Open,
         };
         let account = self.account.as_ref();
@@ -47,46 +47,7 @@ impl SmtpUrl {
             account: account.map(|(user, password)| Credentials::new(user.clone(), password.clone())),
         })
     }
-
-    fn parameters(&self, authority: Option<&Authority>) -> Result<TlsParameters> {
-        let mut parameters = TlsParameters::builder(self.host.clone());
-        if let Some(authority) = authority {
-            parameters = parameters.add_root_certificate(authority.0.clone());
-        }
-        parameters.build_rustls().map_err(|error| Error::Internal(Box::new(error)))
-    }
 }
-
-/// The setting `COUNTERSIGN_SMTP_CA`: who may vouch for the mail server beside the usual authorities.
-#[derive(Clone)]
-pub struct Authority(Certificate);
-
-impl FromStr for Authority {
-    type Err = String;
-
-    /// Reads the PEM file of that name.
-    fn from_str(path: &str) -> std::result::Result<Self, String> {
-        let pem =
-            fs::read(path).map_err(|error| format!("must name a PEM file that can be read: {error}"))?;
-        let holds_one = pem.windows(BEGIN.len()).any(|part| part == BEGIN);
-        let usable = |certificate: &Certificate| {
-            let parameters = TlsParameters::builder("localhost".to_owned());
-            parameters.add_root_certificate(certificate.clone()).build_rustls().is_ok()
-        };
-        let certificate = Certificate::from_pem(&pem).ok().filter(|_| holds_one).filter(usable);
-        certificate
-            .map(Self)
-            .ok_or_else(|| "must name a file that holds a certificate in PEM form".to_owned())
-    }
-}
-
-impl fmt::Debug for Authority {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Authority")
-    }
-}
-
-const BEGIN: &[u8] = b"-----BEGIN CERTIFICATE-----";
 
 /// Without user and password.
 impl fmt::Display for SmtpUrl {

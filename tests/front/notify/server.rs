@@ -7,7 +7,7 @@ use countersign::store::people::Role;
 use reqwest::StatusCode;
 
 use super::{mails, with_post, work};
-use crate::support::post::{Line, PASSWORD};
+use crate::support::post::{Line, PASSWORD, Spelling};
 use crate::support::{Backend, Fault, Post, TestApp, backends, shop};
 
 backends!(mail_goes_over_an_encrypted_line);
@@ -33,7 +33,7 @@ async fn a_server_that_nobody_vouches_for_gets_no_mail(backend: &Backend) {
         work(&app.inner.notifier).await;
         let page = app.session(app.person(Role::Owner).await).await.get("/deliveries").await;
         assert!(
-            page.html.contains("Will be tried again") && page.html.contains("certificate"),
+            page.html.contains("Will be tried again") && page.html.contains("COUNTERSIGN_SMTP_CA"),
             "{}",
             page.html
         );
@@ -138,6 +138,40 @@ async fn a_refusal_that_may_pass_is_no_end(backend: &Backend) {
         app.time().shift(TimeDelta::seconds(40));
         assert_eq!(mails(&app, &post, 1).await.len(), 1);
     }
+}
+
+backends!(however_the_server_spells_its_replies_their_digits_count);
+async fn however_the_server_spells_its_replies_their_digits_count(backend: &Backend) {
+    use Spelling::{Bare, Latin1, LineFeed, Long, ManyLines};
+    for spelling in [Bare, Latin1, Long, LineFeed, ManyLines] {
+        let post = Post::open();
+        let app = asked_once(*backend, &post, Fault::Spells(spelling, true)).await;
+        assert_eq!(mails(&app, &post, 1).await.len(), 1, "{spelling:?}");
+        let is_sent = "status = 'sent' AND attempts = 1 AND last_error IS NULL";
+        assert_eq!(app.rival().count("outbox", is_sent), 1, "{spelling:?}");
+
+        post.does(Fault::Spells(spelling, false));
+        app.time().shift(TimeDelta::minutes(3));
+        app.ask("request_refund", shop::refund("1001", 200)).await;
+        work(&app.inner.notifier).await;
+        let is_dead = "status = 'dead' AND last_error LIKE '%No such mailbox here%'";
+        assert_eq!(app.rival().count("outbox", is_dead), 1, "{spelling:?}");
+        assert_eq!(post.mails().len(), 1);
+    }
+}
+
+backends!(a_server_without_starttls_is_told_from_one_that_is_away);
+async fn a_server_without_starttls_is_told_from_one_that_is_away(backend: &Backend) {
+    let post = Post::open();
+    let server = post.url.replace("?tls=none", "");
+    let app = TestApp::with(*backend, |config| config.smtp_url = Some(server.parse().unwrap())).await;
+    app.person(Role::Approver).await;
+    app.order("#1001", 50_000).await;
+    app.ask("request_refund", shop::refund("1001", 100)).await;
+    work(&app.inner.notifier).await;
+    let said = "status = 'waiting' AND last_error LIKE '%does not offer STARTTLS%smtps://%tls=none%'";
+    assert_eq!(app.rival().count("outbox", said), 1);
+    assert_eq!(post.mails().len(), 0);
 }
 
 backends!(what_the_server_said_to_the_mail_counts_though_it_never_says_goodbye);

@@ -1,6 +1,7 @@
 //! A cable to a Postgres server that can be pulled out, fall silent, or be cut at a commit.
 
 use std::future::pending;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -39,7 +40,8 @@ impl Cable {
             end: End::of(&url),
             cuts: Mutex::default(),
             is_dead: watch::Sender::new(false),
-            is_silent: watch::Sender::new(false),
+            made: AtomicUsize::new(0),
+            silent: watch::Sender::new(0),
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -77,7 +79,12 @@ impl Cable {
 
     /// From now on nothing comes through, and no connection breaks: what is said into it is answered by nobody.
     pub fn fall_silent(&self) {
-        self.line.is_silent.send_replace(true);
+        self.line.silent.send_replace(usize::MAX);
+    }
+
+    /// From now on nothing comes through the connections that stand, and none of them breaks. New ones are as good as ever.
+    pub fn hold_what_stands(&self) {
+        self.line.silent.send_replace(self.line.made.load(Ordering::SeqCst));
     }
 
     /// Breaks the connection of the next write at its COMMIT. All others go on.
@@ -110,7 +117,10 @@ struct Line {
     /// What happens to the next commits, the last first.
     cuts: Mutex<Vec<(Cut, Then)>>,
     is_dead: watch::Sender<bool>,
-    is_silent: watch::Sender<bool>,
+    /// How many connections there have been.
+    made: AtomicUsize,
+    /// How many of them, the first ones, are silent.
+    silent: watch::Sender<usize>,
 }
 
 /// What becomes of the line after a cut.
@@ -126,8 +136,8 @@ impl Line {
         self.is_dead.subscribe().wait_for(|is_dead| *is_dead).await.unwrap();
     }
 
-    async fn fell_silent(&self) {
-        self.is_silent.subscribe().wait_for(|is_silent| *is_silent).await.unwrap();
+    async fn fell_silent(&self, connection: usize) {
+        self.silent.subscribe().wait_for(|silent| connection < *silent).await.unwrap();
     }
 }
 
@@ -178,10 +188,11 @@ async fn join(near: TcpStream, far: impl AsyncRead + AsyncWrite, line: &Line) {
     let (mut server, mut to_server) = tokio::io::split(far);
     let (mut said, mut heard) = (vec![0; 1 << 16], vec![0; 1 << 16]);
     let mut is_writing = false;
+    let number = line.made.fetch_add(1, Ordering::SeqCst);
     loop {
         tokio::select! {
             biased;
-            () = line.fell_silent() => pending().await,
+            () = line.fell_silent(number) => pending().await,
             () = line.died() => return,
             count = client.read(&mut said) => {
                 let Ok(count @ 1..) = count else { return };

@@ -37,6 +37,23 @@ pub enum Fault {
     Hang,
     /// Takes the mail and breaks the connection before it says so, so many times.
     HangUp(usize),
+    /// Knows everybody or nobody, and spells its replies in its own way.
+    Spells(Spelling, bool),
+}
+
+/// How a reply is spelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spelling {
+    /// Its digits alone, where there is nothing more to say.
+    Bare,
+    /// In Latin-1.
+    Latin1,
+    /// A line of more characters than anybody reads.
+    Long,
+    /// A line feed alone ends the line.
+    LineFeed,
+    /// In more lines than anybody reads.
+    ManyLines,
 }
 
 /// How the line to it is secured.
@@ -198,7 +215,7 @@ impl Handler for Desk {
     fn rcpt(&mut self, to: &str) -> Response {
         let fault = *self.counter.fault();
         let refused = match fault {
-            Some(Fault::UnknownRecipient) => Some("5.1.1 No such mailbox here"),
+            Some(Fault::UnknownRecipient | Fault::Spells(_, false)) => Some("5.1.1 No such mailbox here"),
             Some(Fault::Unknown(names)) if names.contains(&to) => Some("5.1.1 No such mailbox here"),
             Some(Fault::Refuses(words)) => Some(words),
             _ => None,

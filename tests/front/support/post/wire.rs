@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, split};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
-use super::{Counter, Fault};
+use super::{Counter, Fault, Spelling};
 
 /// From a port of its own to the server behind.
 pub struct Wire {
@@ -68,7 +68,11 @@ async fn pump(client: impl AsyncRead + AsyncWrite, server: TcpStream, counter: &
                 return;
             }
             taken = now_taken;
-            if to_client.write_all(&reply[..length]).await.is_err() {
+            let reply = match fault {
+                Some(Fault::Spells(spelling, _)) => spelled(spelling, &reply[..length]),
+                _ => reply[..length].to_vec(),
+            };
+            if to_client.write_all(&reply).await.is_err() {
                 return;
             }
         }
@@ -86,6 +90,26 @@ async fn pump(client: impl AsyncRead + AsyncWrite, server: TcpStream, counter: &
     tokio::select! {
         () = replies => {}
         () = commands => {}
+    }
+}
+
+/// The reply with its last line spelled in another way.
+fn spelled(spelling: Spelling, reply: &[u8]) -> Vec<u8> {
+    let line = reply.strip_suffix(b"\r\n").expect("a whole reply");
+    let start = line.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let (before, last) = line.split_at(start);
+    let (digits, text) = last.split_at(3);
+    let is_yes = digits.starts_with(b"2");
+    match spelling {
+        Spelling::Bare if is_yes && before.is_empty() => [digits, b"\r\n"].concat(),
+        Spelling::Bare => reply.to_vec(),
+        Spelling::Latin1 => [before, digits, text, b" f\xfcr Sie\r\n"].concat(),
+        Spelling::Long => [before, digits, text, &b" more".repeat(20_000), b"\r\n"].concat(),
+        Spelling::LineFeed => [before, digits, text, b"\n"].concat(),
+        Spelling::ManyLines => {
+            let more = [digits, b"-", &text[1..], b"\r\n"].concat();
+            [before, &more.repeat(20_000), last, b"\r\n"].concat()
+        }
     }
 }
 

@@ -1,0 +1,107 @@
+//! A connection: how it is made, and what it is set to.
+
+use diesel::{
+    Connection, ConnectionError, PgConnection, QueryableByName, RunQueryDsl, SqliteConnection,
+    connection::{CacheSize, SimpleConnection},
+    sql_query, sql_types,
+};
+
+use super::{Conn, DatabaseUrl, postgres_url};
+
+/// What a connection may do to its database besides what it is asked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Opening {
+    /// Puts SQLite's settings in force that stay with the file.
+    Use,
+    /// Nothing at all, and writes are refused.
+    Look,
+}
+
+impl Opening {
+    /// A connection to the database.
+    pub(super) fn connect(self, url: &DatabaseUrl) -> Result<Conn, ConnectionError> {
+        match url {
+            DatabaseUrl::Sqlite(path) => sqlite(&path.to_string_lossy(), self).map(Conn::Sqlite),
+            DatabaseUrl::Postgres(url) => postgres(url).map(Conn::Postgres),
+        }
+    }
+}
+
+/// Statements have no names: behind a pooler that lends connections by the transaction, a name that was given on one of them
+/// means something else on the next.
+fn postgres(url: &str) -> Result<PgConnection, ConnectionError> {
+    let mut conn = PgConnection::establish(&postgres_url::with_limits(url)).map_err(without_password)?;
+    conn.set_prepared_statement_cache_size(CacheSize::Disabled);
+    Ok(conn)
+}
+
+/// What libpq says once it tried to connect. Before that it quotes what it can't read, which may be the password.
+fn without_password(error: ConnectionError) -> ConnectionError {
+    match error {
+        ConnectionError::BadConnection(message)
+            if ["connection to server", "could not translate host name"]
+                .iter()
+                .any(|tried| message.starts_with(tried)) =>
+        {
+            ConnectionError::BadConnection(message)
+        }
+        ConnectionError::BadConnection(_) | ConnectionError::InvalidConnectionUrl(_) => {
+            ConnectionError::BadConnection("libpq can't use DATABASE_URL as it is written".to_owned())
+        }
+        other => other,
+    }
+}
+
+fn sqlite(path: &str, opening: Opening) -> Result<SqliteConnection, ConnectionError> {
+    let mut conn = SqliteConnection::establish(path)?;
+    if opening == Opening::Look {
+        conn.batch_execute(
+            "PRAGMA busy_timeout = 5000; PRAGMA query_only = ON; PRAGMA trusted_schema = OFF;",
+        )
+        .map_err(ConnectionError::CouldntSetupConfiguration)?;
+        return Ok(conn);
+    }
+    // The time-out comes first: switching to WAL needs a lock that another process may hold.
+    conn.batch_execute(
+        "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
+         PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; PRAGMA trusted_schema = OFF;",
+    )
+    .map_err(ConnectionError::CouldntSetupConfiguration)?;
+    assert_settings(&mut conn)?;
+    Ok(conn)
+}
+
+#[derive(QueryableByName, Debug, PartialEq, Eq)]
+struct Settings {
+    #[diesel(sql_type = sql_types::Text)]
+    journal_mode: String,
+    #[diesel(sql_type = sql_types::BigInt)]
+    synchronous: i64,
+    #[diesel(sql_type = sql_types::BigInt)]
+    foreign_keys: i64,
+    #[diesel(sql_type = sql_types::BigInt)]
+    recursive_triggers: i64,
+    #[diesel(sql_type = sql_types::BigInt)]
+    timeout: i64,
+}
+
+/// A pragma that is not understood is ignored in silence, so each is read back.
+fn assert_settings(conn: &mut SqliteConnection) -> Result<(), ConnectionError> {
+    let found: Settings = sql_query(
+        "SELECT journal_mode, synchronous, foreign_keys, recursive_triggers, timeout FROM pragma_journal_mode, \
+         pragma_synchronous, pragma_foreign_keys, pragma_recursive_triggers, pragma_busy_timeout",
+    )
+    .get_result(conn)
+    .map_err(ConnectionError::CouldntSetupConfiguration)?;
+    let wanted = Settings {
+        journal_mode: "wal".to_owned(),
+        synchronous: 2,
+        foreign_keys: 1,
+        recursive_triggers: 1,
+        timeout: 5000,
+    };
+    if found == wanted {
+        return Ok(());
+    }
+    Err(ConnectionError::BadConnection(format!("SQLite did not take its settings: {found:?}")))
+}

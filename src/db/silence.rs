@@ -1,0 +1,47 @@
+//! What tells a server that is at work from one that says nothing any more, though its connections stand: a stopped process, a
+//! pooler that hangs. libpq would wait for its next word for ever.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use diesel::connection::{Instrumentation, InstrumentationEvent};
+
+/// How long a server may say nothing: longer than a statement of ours may take.
+pub(super) const SILENCE: Duration = Duration::from_secs(25);
+
+/// When the server was heard last.
+#[derive(Clone)]
+pub(super) struct Heard {
+    start: Instant,
+    /// In milliseconds after the start.
+    last: Arc<AtomicU64>,
+}
+
+impl Heard {
+    pub(super) fn now() -> Self {
+        Self {
+            start: Instant::now(),
+            last: Arc::default(),
+        }
+    }
+
+    /// When it counts as fallen silent, unless it is heard before.
+    pub(super) fn deadline(&self) -> Instant {
+        self.start + Duration::from_millis(self.last.load(Ordering::Relaxed)) + SILENCE
+    }
+}
+
+/// It is heard with every answer, be it an error.
+impl Instrumentation for Heard {
+    fn on_connection_event(&mut self, event: InstrumentationEvent<'_>) {
+        if let InstrumentationEvent::FinishQuery { .. } = event {
+            let passed = self.start.elapsed().as_millis();
+            self.last.store(u64::try_from(passed).unwrap_or(u64::MAX), Ordering::Relaxed);
+        }
+    }
+}
