@@ -7,7 +7,7 @@ mod support;
 use std::time::Instant;
 
 use serde_json::json;
-use support::{Outcome, Server, call, client, set_up};
+use support::{Outcome, Place, Server, call, client, median_start};
 
 /// How many starts the median is taken of.
 const STARTS: usize = 11;
@@ -18,19 +18,13 @@ const AT_ONCE: u32 = 16;
 #[tokio::main]
 async fn main() -> Outcome<()> {
     let folder = tempfile::tempdir()?;
-    let key = set_up(folder.path())?;
+    let place = Place::file_in(folder.path());
+    let key = place.set_up()?.key;
 
-    let mut starts = Vec::new();
-    for _ in 0..STARTS {
-        starts.push(Server::start(folder.path()).await?.answered_after);
-    }
-    starts.sort();
-    println!(
-        "start to first answer   {:>8.1} ms  (median of {STARTS})",
-        starts[STARTS / 2].as_secs_f64() * 1e3
-    );
+    let start = median_start(place, STARTS).await?;
+    println!("start to first answer   {:>8.1} ms  (median of {STARTS})", start.as_secs_f64() * 1e3);
 
-    let server = Server::start(folder.path()).await?;
+    let server = Server::start(place).await?;
     println!("memory when idle        {:>8.1} MiB", server.memory()?);
     let (begun, used) = (Instant::now(), server.processor_time()?);
     ask(&server.url, &key).await?;

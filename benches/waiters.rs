@@ -8,7 +8,7 @@ mod support;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use support::{Outcome, Server, call, client, set_up};
+use support::{Outcome, Place, Server, call, client};
 
 const WAITERS: usize = 1_000;
 /// How long processor time is counted.
@@ -19,8 +19,9 @@ const DECISIONS: usize = 51;
 #[tokio::main]
 async fn main() -> Outcome<()> {
     let folder = tempfile::tempdir()?;
-    let key = set_up(folder.path())?;
-    let server = Server::start(folder.path()).await?;
+    let place = Place::file_in(folder.path());
+    let key = place.set_up()?.key;
+    let server = Server::start(place).await?;
     let http = client()?;
     let order = json!({"order_id": "#1044", "currency": "INR", "reason": "bench"});
     let mut actions = Vec::new();

@@ -1,4 +1,6 @@
-//! The release binary on a fresh SQLite file, for the benchmarks.
+//! The release binary on a database of its own, for the benchmarks.
+
+#![allow(dead_code, reason = "each benchmark uses its part")]
 
 use std::{
     error::Error,
@@ -12,21 +14,76 @@ use std::{
 use serde_json::{Value, json};
 
 const COUNTERSIGN: &str = env!("CARGO_BIN_EXE_countersign");
+/// Signs what the server hands out.
+pub const SECRET: &str = "57b1f1b1d38e28fed5cfdfab35420af8a5c6e4966933b6dff75769366bbf6531";
 
 pub type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// Migrates and fills the shop in this folder, and adds one agent that may ask for refunds. Answers its key.
-pub fn set_up(folder: &Path) -> Outcome<String> {
-    rustls::crypto::ring::default_provider()
-        .install_default()
-        .map_err(|_| "a TLS provider is installed already")?;
-    run(folder, &["migrate"])?;
-    run(folder, &["seed"])?;
-    run(folder, &["person", "add", "--email", "owner@example.com", "--role", "owner", "--json"])?;
-    let scopes = ["--scope", "orders:read", "--scope", "orders:write"];
-    let agent = run(folder, &[&["agent", "add", "--name", "bench", "--json"], &scopes[..]].concat())?;
-    let agent: Value = serde_json::from_slice(&agent)?;
-    Ok(agent["key"].as_str().ok_or("no key")?.to_owned())
+/// Who acts.
+pub struct Cast {
+    /// An agent that may ask for refunds.
+    pub key: String,
+    /// An owner's API token.
+    pub token: String,
+}
+
+/// A folder with a SQLite file, or a database of a server.
+#[derive(Clone, Copy)]
+pub struct Place<'a> {
+    pub folder: &'a Path,
+    pub url: &'a str,
+}
+
+impl<'a> Place<'a> {
+    /// A fresh SQLite file in this folder.
+    pub fn file_in(folder: &'a Path) -> Self {
+        Self {
+            folder,
+            url: "sqlite://bench.db",
+        }
+    }
+
+    /// Migrates and fills the shop, and adds who acts.
+    pub fn set_up(self) -> Outcome<Cast> {
+        // Installed already when there was another place before.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        self.run(&["migrate"])?;
+        self.run(&["seed"])?;
+        let owner =
+            self.run(&["person", "add", "--email", "owner@example.com", "--role", "owner", "--json"])?;
+        let scopes = ["--scope", "orders:read", "--scope", "orders:write"];
+        let agent = self.run(&[&["agent", "add", "--name", "bench", "--json"], &scopes[..]].concat())?;
+        let secret = |printed: &[u8], name: &str| {
+            let printed: Value = serde_json::from_slice(printed)?;
+            Outcome::Ok(printed[name].as_str().ok_or("it was not printed")?.to_owned())
+        };
+        Ok(Cast {
+            key: secret(&agent, "key")?,
+            token: secret(&owner, "api_token")?,
+        })
+    }
+
+    fn command(self) -> Command {
+        let mut command = Command::new(COUNTERSIGN);
+        command
+            .current_dir(self.folder)
+            .env("COUNTERSIGN_READ_RATE", "off")
+            .env("COUNTERSIGN_WRITE_RATE", "off")
+            .env("COUNTERSIGN_SECRET", SECRET)
+            .env("DATABASE_URL", self.url)
+            .env("COUNTERSIGN_LOG", "warn")
+            .stderr(Stdio::inherit());
+        command
+    }
+
+    fn run(self, arguments: &[&str]) -> Outcome<Vec<u8>> {
+        let output = self.command().args(arguments).output()?;
+        if output.status.success() {
+            Ok(output.stdout)
+        } else {
+            Err(format!("{arguments:?} failed").into())
+        }
+    }
 }
 
 /// A client that gives up idle connections before the server does. It trusts no certificate: to read those of the system
@@ -51,6 +108,11 @@ pub async fn call(
         .header("Accept", "application/json, text/event-stream")
         .header("MCP-Protocol-Version", "2025-06-18");
     let answer: Value = request.json(&message).send().await?.error_for_status()?.json().await?;
+    result(&answer)
+}
+
+/// What a tool answered, unless it refused.
+pub fn result(answer: &Value) -> Outcome<Value> {
     match answer["result"].get("structuredContent") {
         Some(body) if answer["result"]["isError"] != true => Ok(body.clone()),
         _ => Err(format!("no result: {answer}").into()),
@@ -65,11 +127,11 @@ pub struct Server {
 }
 
 impl Server {
-    pub async fn start(folder: &Path) -> Outcome<Self> {
+    pub async fn start(place: Place<'_>) -> Outcome<Self> {
         let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
         let url = format!("http://{address}");
         let begun = Instant::now();
-        let process = command(folder).arg("serve").env("COUNTERSIGN_LISTEN", address.to_string()).spawn()?;
+        let process = place.command().arg("serve").env("COUNTERSIGN_LISTEN", address.to_string()).spawn()?;
         let mut server = Self {
             process,
             url,
@@ -86,6 +148,11 @@ impl Server {
         Ok(server)
     }
 
+    /// Where it listens, such as `127.0.0.1:40123`.
+    pub fn address(&self) -> &str {
+        &self.url["http://".len()..]
+    }
+
     /// Processor time used so far.
     pub fn processor_time(&self) -> Outcome<Duration> {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.process.id()))?;
@@ -98,8 +165,17 @@ impl Server {
 
     /// Resident memory in MiB.
     pub fn memory(&self) -> Outcome<f64> {
+        self.memory_as("VmRSS:")
+    }
+
+    /// The most resident memory it ever had, in MiB.
+    pub fn peak_memory(&self) -> Outcome<f64> {
+        self.memory_as("VmHWM:")
+    }
+
+    fn memory_as(&self, name: &str) -> Outcome<f64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.process.id()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS")?;
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).ok_or("no such line")?;
         Ok(line.trim().trim_end_matches(" kB").parse::<f64>()? / 1024.0)
     }
 }
@@ -111,24 +187,12 @@ impl Drop for Server {
     }
 }
 
-fn command(folder: &Path) -> Command {
-    let mut command = Command::new(COUNTERSIGN);
-    command
-        .current_dir(folder)
-        .env("COUNTERSIGN_READ_RATE", "off")
-        .env("COUNTERSIGN_WRITE_RATE", "off");
-    command
-        .env("DATABASE_URL", "sqlite://bench.db")
-        .env("COUNTERSIGN_LOG", "warn")
-        .stderr(Stdio::inherit());
-    command
-}
-
-fn run(folder: &Path, arguments: &[&str]) -> Outcome<Vec<u8>> {
-    let output = command(folder).args(arguments).output()?;
-    if output.status.success() {
-        Ok(output.stdout)
-    } else {
-        Err(format!("{arguments:?} failed").into())
+/// The median of so many starts, until the first answer.
+pub async fn median_start(place: Place<'_>, starts: usize) -> Outcome<Duration> {
+    let mut took = Vec::new();
+    for _ in 0..starts {
+        took.push(Server::start(place).await?.answered_after);
     }
+    took.sort();
+    Ok(took[starts / 2])
 }

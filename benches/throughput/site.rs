@@ -1,0 +1,76 @@
+//! A database of either backend, with who acts and with orders enough.
+
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use super::{bare, cluster::Cluster, orders};
+use crate::support::{Cast, Outcome, Place};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Backend {
+    Sqlite,
+    Postgres,
+}
+
+pub struct Site {
+    folder: TempDir,
+    url: String,
+    pub cast: Cast,
+    _cluster: Option<Cluster>,
+}
+
+impl Site {
+    pub fn prepared(backend: Backend, orders: usize) -> Outcome<Self> {
+        let folder = tempfile::tempdir()?;
+        let is_postgres = backend == Backend::Postgres;
+        // One that keeps what it has, unlike those of the tests.
+        let cluster = is_postgres.then(|| Cluster::new(|_| "fsync = on\nmax_connections = 200".to_owned()));
+        let url = cluster.as_ref().map_or("sqlite://bench.db".to_owned(), |cluster| {
+            format!("postgres://postgres@{}/postgres", cluster.address())
+        });
+        let place = Place {
+            folder: folder.path(),
+            url: &url,
+        };
+        let cast = place.set_up()?;
+        let more = orders::sql(orders, is_postgres);
+        match &cluster {
+            Some(cluster) => cluster.run(&format!("{more}; ANALYZE")),
+            None => bare::open(&folder.path().join("bench.db"))?.execute_batch(&more)?,
+        }
+        Ok(Self {
+            url,
+            cast,
+            _cluster: cluster,
+            folder,
+        })
+    }
+
+    pub fn place(&self) -> Place<'_> {
+        Place {
+            folder: self.folder(),
+            url: &self.url,
+        }
+    }
+
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// From wherever.
+    pub fn absolute_url(&self) -> String {
+        match self.url.strip_prefix("sqlite://") {
+            Some(_) => format!("sqlite://{}", self.file().display()),
+            None => self.url.clone(),
+        }
+    }
+
+    pub fn file(&self) -> PathBuf {
+        self.folder().join("bench.db")
+    }
+}
