@@ -3,9 +3,13 @@
 //! The first of its kind is an event before it is answered. While that is fresh the others are counted in memory, and
 //! every few seconds their count goes to the database: guessing costs no write per guess. A process that is killed
 //! loses the count of its last seconds, never the first.
+//!
+//! Whether a failure waits for the database must not depend on whether there is such an account, which its time would tell:
+//! what is fresh is told apart by the name that was typed, known or not.
 
 use std::{
     collections::HashMap,
+    hash::{DefaultHasher, Hash, Hasher},
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -28,7 +32,19 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// The failures since their counts were last written.
 #[derive(Default)]
-pub struct Failures(Mutex<HashMap<Kind, Tally>>);
+pub struct Failures(Mutex<HashMap<(Kind, Typed), Tally>>);
+
+/// Stands for what somebody typed to say who they are; nothing where they did not have to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub(super) struct Typed(u64);
+
+impl Typed {
+    pub(super) fn of(name: &str) -> Self {
+        let mut hasher = DefaultHasher::new();
+        name.hash(&mut hasher);
+        Self(hasher.finish())
+    }
+}
 
 /// The failures of one kind.
 #[derive(Clone, Copy, Default)]
@@ -41,11 +57,11 @@ struct Tally {
 
 impl Failures {
     /// Counts a failure whose like is fresh in the log; otherwise answers its kind, which is fresh from now on.
-    fn count(&self, entry: &Entry) -> Option<Kind> {
+    fn count(&self, entry: &Entry, typed: Typed) -> Option<(Kind, Typed)> {
         let mut tallies = self.lock();
-        let mut kind = Kind::of(entry);
+        let mut kind = (Kind::of(entry), typed);
         if tallies.len() >= MOST && !tallies.contains_key(&kind) {
-            kind = kind.elsewhere();
+            kind = (kind.0.elsewhere(), Typed::default());
         }
         let tally = tallies.entry(kind.clone()).or_default();
         if tally.fresh {
@@ -57,27 +73,38 @@ impl Failures {
     }
 
     /// Takes back that one of the kind is on its way into the log. What was counted meanwhile was answered, and stays.
-    fn not_written(&self, kind: &Kind) {
+    fn not_written(&self, kind: &(Kind, Typed)) {
         if let Some(tally) = self.lock().get_mut(kind) {
             tally.fresh = false;
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Kind, Tally>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<(Kind, Typed), Tally>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Auth {
-    /// Records that somebody was not let in.
-    pub(super) async fn failed(&self, what: What, actor: Actor, source: &Source, code: Code) -> Result<()> {
-        self.denied(Entry::denied(what, actor, source, code)).await
+    /// Records that somebody was not let in, whoever they said they were.
+    pub(super) async fn failed(
+        &self,
+        what: What,
+        actor: Actor,
+        typed: Typed,
+        source: &Source,
+        code: Code,
+    ) -> Result<()> {
+        self.record_failure(Entry::denied(what, actor, source, code), typed).await
     }
 
     /// Records a denial of somebody who is not stopped from repeating it as often as they like.
     pub(super) async fn denied(&self, entry: Entry) -> Result<()> {
-        let Some(kind) = self.failures.count(&entry) else { return Ok(()) };
-        let (clock, event, written) = (self.clock.clone(), new_id(), kind.clone());
+        self.record_failure(entry, Typed::default()).await
+    }
+
+    async fn record_failure(&self, entry: Entry, typed: Typed) -> Result<()> {
+        let Some(kind) = self.failures.count(&entry, typed) else { return Ok(()) };
+        let (clock, event, written) = (self.clock.clone(), new_id(), kind.0.clone());
         let recorded = self.db.write(move |conn| {
             let now = clock.now(conn)?;
             record_unbounded(conn, &event, now, &written, &entry)
@@ -106,7 +133,8 @@ impl Auth {
             return Ok(());
         }
         let (clock, rows) = (self.clock.clone(), counted.clone());
-        let mut rows: Vec<_> = rows.into_iter().map(|(kind, tally)| (new_id(), kind, tally.count)).collect();
+        let mut rows: Vec<_> =
+            rows.into_iter().map(|((kind, _), tally)| (new_id(), kind, tally.count)).collect();
         rows.sort_by_cached_key(|(_, kind, _)| kind.order());
         let written = self.db.write(move |conn| {
             let now = clock.now(conn)?;

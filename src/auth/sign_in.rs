@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 
-use super::{Auth, TokenKind, Visitor, accounts::fold_email, password};
+use super::{Auth, TokenKind, Visitor, accounts::fold_email, failures::Typed, password};
 use crate::{
     audit::{self, Actor, Entry, Source, What},
     db::{Conn, QueryResult},
@@ -34,8 +34,9 @@ impl Auth {
     /// person, after the same time.
     pub async fn sign_in(&self, email: &str, password: &str, source: &Source) -> Result<SignedIn> {
         let email = fold_email(email);
+        let typed = Typed::of(&email);
         if let Err(denial) = self.limits.take(&email, source) {
-            self.failed(What::SignIn, Actor::Stranger, source, Code::RateLimited).await?;
+            self.failed(What::SignIn, Actor::Stranger, typed, source, Code::RateLimited).await?;
             return Err(denial.into());
         }
         let person = self.db.read(move |conn| people::by_email(conn, &email)).await?;
@@ -47,7 +48,7 @@ impl Auth {
         };
         let genuine = match verified {
             Err(Error::Denied(denial)) => {
-                self.failed(What::SignIn, Actor::Stranger, source, denial.code).await?;
+                self.failed(What::SignIn, Actor::Stranger, typed, source, denial.code).await?;
                 return Err(denial.into());
             }
             verified => verified?,
@@ -60,7 +61,7 @@ impl Auth {
             Some(signed_in) => Ok(signed_in),
             None => {
                 let actor = person.map_or(Actor::Stranger, |person| Actor::Person(person.id));
-                self.failed(What::SignIn, actor, source, Code::Unauthenticated).await?;
+                self.failed(What::SignIn, actor, typed, source, Code::Unauthenticated).await?;
                 Err(Denial::new(Code::Unauthenticated, "E-mail address or password is not right.").into())
             }
         }
@@ -123,7 +124,7 @@ fn is_new_place(conn: &mut Conn, person: &Person, source: &Source) -> QueryResul
     let before = sessions::addresses(conn, &person.id)?;
     Ok(!before.into_iter().any(|address| {
         let before = Source {
-            address,
+            address: Some(address),
             ..source.clone()
         };
         before.network() == network

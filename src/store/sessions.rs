@@ -53,13 +53,23 @@ pub fn live(conn: &mut Conn, person_id: &str, now: Timestamp) -> QueryResult<Vec
         .load(conn)
 }
 
-/// From where a person has signed in so far, each address once.
-pub fn addresses(conn: &mut Conn, person_id: &str) -> QueryResult<Vec<Option<String>>> {
-    sessions::table
-        .filter(sessions::person_id.eq(person_id))
-        .select(sessions::address)
-        .distinct()
-        .load(conn)
+/// From where a person has signed in so far, each address once: from one to the next, past all the sign-ins from there.
+pub fn addresses(conn: &mut Conn, person_id: &str) -> QueryResult<Vec<String>> {
+    #[derive(QueryableByName)]
+    struct Place {
+        #[diesel(sql_type = Text)]
+        address: String,
+    }
+    let places = sql_query(
+        "WITH RECURSIVE places(address) AS (
+             SELECT min(address) FROM sessions WHERE person_id = $1
+             UNION ALL
+             SELECT (SELECT min(address) FROM sessions WHERE person_id = $1 AND address > places.address)
+             FROM places WHERE places.address IS NOT NULL)
+         SELECT address FROM places WHERE address IS NOT NULL",
+    );
+    let places: Vec<Place> = places.bind::<Text, _>(person_id).load(conn)?;
+    Ok(places.into_iter().map(|place| place.address).collect())
 }
 
 /// Ends one session; 0 when it had ended before.
