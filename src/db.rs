@@ -116,7 +116,7 @@ impl Db {
 
     /// Checks that the schema is exactly the one this binary knows.
     pub async fn check_schema(&self) -> Result<()> {
-        self.readers.run(migrate::check).await
+        self.readers.ask(migrate::check).await
     }
 
     /// Looks at the schema.
@@ -124,7 +124,7 @@ impl Db {
     /// # Errors
     /// `Setup` when it is newer than this binary.
     pub async fn schema(&self) -> Result<Schema> {
-        self.readers.run(migrate::schema).await
+        self.readers.ask(migrate::schema).await
     }
 
     /// Runs a short read on one consistent snapshot. Never waits for a writer.

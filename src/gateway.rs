@@ -194,6 +194,7 @@ impl Gateway {
                 let (arguments, reason, idempotency_key) = split(arguments);
                 let request = Request {
                     agent_id: caller.agent_id.clone(),
+                    key_prefix: caller.key_prefix.clone(),
                     source: caller.source.clone(),
                     kind: Arc::clone(kind),
                     arguments,

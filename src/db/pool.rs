@@ -17,7 +17,12 @@ use tokio::{
     task::{JoinError, JoinHandle},
 };
 
-use super::{Conn, opening::Opening, postgres_url, silence::Heard};
+use super::{
+    Conn,
+    opening::Opening,
+    postgres_url,
+    silence::{Heard, Listener},
+};
 use crate::error::{Error, Result};
 
 /// Where the database is.
@@ -94,6 +99,8 @@ const POSTGRES_READERS: u32 = 8;
 const POSTGRES_WRITERS: u32 = 16;
 
 pub(super) struct Pool {
+    /// Whether the database is a server, which may fall silent.
+    is_remote: bool,
     connections: RwLock<Arc<Connections>>,
     /// Makes them anew.
     make: Box<dyn Fn() -> Connections + Send + Sync>,
@@ -135,12 +142,15 @@ impl Pool {
         T: Send + 'static,
         F: FnOnce(&mut Conn) -> Result<T> + Send + 'static,
     {
+        if !self.is_remote {
+            return self.run(work).await;
+        }
         let turn = self.turn().await?;
         let (connections, heard) = (self.connections(), Heard::now());
         let (on, hears) = (Arc::clone(&connections), heard.clone());
         let mut worked = tokio::task::spawn_blocking(move || {
             let mut conn = get(&on)?;
-            conn.set_instrumentation(hears);
+            conn.set_instrumentation(Listener::of(hears));
             work(&mut conn)
         });
         let pool = Arc::clone(self);
@@ -230,7 +240,7 @@ pub(super) fn writers(url: &DatabaseUrl, opening: Opening) -> Pool {
 }
 
 fn build(url: &DatabaseUrl, size: u32, opening: Opening, waiting: usize) -> Pool {
-    let url = url.clone();
+    let (url, is_remote) = (url.clone(), url.file().is_none());
     let make = move || {
         r2d2::Pool::builder()
             .max_size(size)
@@ -240,6 +250,7 @@ fn build(url: &DatabaseUrl, size: u32, opening: Opening, waiting: usize) -> Pool
             .build_unchecked(Manager(url.clone(), opening))
     };
     Pool {
+        is_remote,
         connections: RwLock::new(Arc::new(make())),
         make: Box::new(make),
         turns: Arc::new(Semaphore::new(size as usize)),

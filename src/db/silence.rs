@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use diesel::connection::{Instrumentation, InstrumentationEvent};
+use diesel::connection::{Instrumentation, InstrumentationEvent, get_default_instrumentation};
 
 /// How long a server may say nothing: longer than a statement of ours may take.
 pub(super) const SILENCE: Duration = Duration::from_secs(25);
@@ -30,18 +30,37 @@ impl Heard {
         }
     }
 
+    fn again(&self) {
+        let passed = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.last.store(passed, Ordering::Relaxed);
+    }
+
     /// When it counts as fallen silent, unless it is heard before.
     pub(super) fn deadline(&self) -> Instant {
         self.start + Duration::from_millis(self.last.load(Ordering::Relaxed)) + SILENCE
     }
 }
 
-/// It is heard with every answer, be it an error.
-impl Instrumentation for Heard {
+/// What listens on a connection: the server is heard with every answer, be it an error. Whoever else listens goes on.
+pub(super) struct Listener {
+    heard: Heard,
+    others: Option<Box<dyn Instrumentation>>,
+}
+
+impl Listener {
+    pub(super) fn of(heard: Heard) -> Self {
+        Self {
+            heard,
+            others: get_default_instrumentation(),
+        }
+    }
+}
+
+impl Instrumentation for Listener {
     fn on_connection_event(&mut self, event: InstrumentationEvent<'_>) {
         if let InstrumentationEvent::FinishQuery { .. } = event {
-            let passed = self.start.elapsed().as_millis();
-            self.last.store(u64::try_from(passed).unwrap_or(u64::MAX), Ordering::Relaxed);
+            self.heard.again();
         }
+        self.others.on_connection_event(event);
     }
 }

@@ -72,6 +72,7 @@ impl Writer {
             work,
             value: None,
             answer,
+            queued: Instant::now(),
             taken: Arc::clone(&taken),
         };
         let queue = self.queue.as_ref().ok_or_else(|| unavailable("the writer has ended"))?;
@@ -82,7 +83,7 @@ impl Writer {
             Err(_) if take(&taken) => return Err(unavailable("the write waited too long for its turn")),
             Err(_) => answered.await,
         };
-        answer.unwrap_or_else(|_| Err(unavailable("the writer has ended")))
+        answer.unwrap_or_else(|_| Err(unavailable("the write was never begun")))
     }
 }
 
@@ -110,7 +111,7 @@ fn take(taken: &AtomicBool) -> bool {
 
 /// A write, whatever it answers.
 trait Job: Send {
-    /// Whether its caller still waits for it to begin. From then on it is run.
+    /// Whether its caller still waits for it to begin, or would if it had not hung up. From then on it is run.
     fn begin(&self) -> bool;
 
     /// Does its work in the transaction that is open, and keeps what it came to.
@@ -124,6 +125,7 @@ struct Write<T, F> {
     work: F,
     value: Option<T>,
     answer: oneshot::Sender<Result<T>>,
+    queued: Instant,
     taken: Arc<AtomicBool>,
 }
 
@@ -133,7 +135,7 @@ where
     F: Fn(&mut Conn) -> QueryResult<T> + Send,
 {
     fn begin(&self) -> bool {
-        take(&self.taken)
+        self.queued.elapsed() < CHECKOUT && take(&self.taken)
     }
 
     fn run(&mut self, conn: &mut Conn) -> QueryResult<()> {

@@ -2,7 +2,7 @@
 
 use super::{
     Bundle,
-    timing::{WallClock, half_time, last_quarter},
+    timing::{WallClock, half_time},
     wishes::timing_of,
 };
 use crate::{
@@ -94,7 +94,8 @@ impl Audience {
             };
             if is_news {
                 listeners.push(Listener {
-                    latest: Some(last_quarter(action)),
+                    // Half the time is over, and that is what quiet hours may take of it.
+                    latest: Some(self.now),
                     ..self.in_waking_hours(person, Bundle::Reminders)
                 });
             }

@@ -136,7 +136,7 @@ impl Notifier {
         });
         let untold = tidied.await?;
         if untold > 0 {
-            tracing::info!(untold, "nobody was told for a day, because SMTP_URL is not set here");
+            tracing::info!(untold, "nobody was told for a day, because this process has no way to tell them");
         }
         Ok(())
     }
@@ -146,7 +146,7 @@ impl Workers {
     /// Takes on nothing more, and waits until what is under way has been delivered or handed back.
     pub async fn stop(mut self) {
         self.stop.cancel();
-        join_all(self.tasks.drain(..)).await;
+        join_all(&mut self.tasks).await;
     }
 }
 

@@ -54,8 +54,8 @@ pub(super) fn lock_current(
 
 impl Gate {
     /// Ends what is past due and closes the denial counters of past minutes. Returns how many actions it ended: those that
-    /// somebody else was faster with don't count. Writes nothing when there is nothing to do. What can't be ended keeps
-    /// nothing else from its end; an error of that is answered, or else one of closing the counters.
+    /// somebody else was faster with don't count. Writes nothing when there is nothing to do. One that
+    /// can't be ended keeps no other from its end; its error is answered, or else one of closing the counters.
     pub async fn sweep(&self) -> Result<usize> {
         let clock = self.clock.clone();
         let to_do = self.db.read(move |conn| {

@@ -31,7 +31,7 @@ use crate::{
     },
     store::{
         actions::{self, Action, Status},
-        agents, new_id,
+        agents, credentials, new_id,
         notices::{self, Notice, Topic},
         slots::{self, Slot},
         subjects,
@@ -42,6 +42,8 @@ use crate::{
 #[derive(Clone)]
 pub struct Request {
     pub agent_id: String,
+    /// Names the key that the agent showed.
+    pub key_prefix: String,
     pub source: Source,
     pub kind: Arc<dyn Kind>,
     /// The kind's own arguments.
@@ -270,10 +272,11 @@ fn refuse<T>(conn: &mut Conn, slot: &Slot, denial: Denial) -> QueryResult<Result
     Ok(Err(denial))
 }
 
-/// The agent was authenticated before the transaction; here it holds until the commit.
+/// The agent was authenticated before the transaction; here it holds until the commit, and so does its key.
 fn no_longer_allowed(conn: &mut Conn, request: &Request) -> QueryResult<Option<Denial>> {
     let agent = agents::hold(conn, &request.agent_id)?.filter(|agent| agent.revoked_at.is_none());
-    Ok(match agent {
+    let key = credentials::hold(conn, &request.key_prefix)?.filter(|key| key.revoked_at.is_none());
+    Ok(match agent.filter(|_| key.is_some()) {
         None => Some(no_valid_key()),
         Some(agent) if !agent.has_scope(request.kind.spec().scope) => {
             Some(scope_missing(request.kind.spec().scope))

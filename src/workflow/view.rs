@@ -166,8 +166,8 @@ impl Gate {
 fn next(status: Status, disposition: Option<Disposition>) -> &'static str {
     match (status, disposition) {
         (Status::Pending, Some(Disposition::Joined)) => {
-            "This request is already waiting; nothing has happened yet. Ask a person to open review_url, or call \
-             get_action_status with this action_id."
+            "This request is already waiting, with the reason it was first given; nothing has happened yet. Ask a person \
+             to open review_url, or call get_action_status with this action_id."
         }
         (Status::Pending, _) => {
             "Not done yet. Ask a person to approve it at review_url, or call get_action_status with this action_id; it \

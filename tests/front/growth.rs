@@ -25,7 +25,8 @@ async fn no_call_reads_through_history(backend: &Backend) {
     grow(&app, &cast, rounds(LONG));
 
     let begun = Work::begun(&app);
-    let mut calls = look(&session).await + look_as_program(owner, &cast).await;
+    app.session(owner).await;
+    let mut calls = 1 + look(&session).await + look_as_program(owner, &cast).await;
     calls += act(&app, owner, &cast).await;
     app.inner.gate.sweep().await.unwrap();
     begun.was_little(&app, calls).await;

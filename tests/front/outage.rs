@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use countersign::store::people::Role;
+use futures_util::future::join_all;
 use reqwest::StatusCode;
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
@@ -106,8 +107,10 @@ fn connections_on_which_nothing_is_said_any_more_are_given_up() {
         let before = app.rival().everything();
 
         cable.hold_what_stands();
+        let probes = (0..9).map(|_| status(&app.url, "/readyz"));
         let request = app.agent.calling("request_refund", &refund("#1001", 200));
-        let (answer, reply) = tokio::join!(request, person.approving(&seen));
+        let (answer, reply, ready) = tokio::join!(request, person.approving(&seen), join_all(probes));
+        assert!(ready.contains(&StatusCode::SERVICE_UNAVAILABLE), "each is answered: {ready:?}");
         assert_eq!((answer.code(), reply.code()), ("unavailable", "unavailable"));
         assert_eq!(app.rival().everything(), before);
 

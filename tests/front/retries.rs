@@ -12,6 +12,8 @@ use countersign::error::Error;
 use countersign::store::people::Role;
 use serde_json::json;
 
+use crate::support::failpoints::Failpoints;
+use crate::support::program::Program;
 use crate::support::run::Fixture;
 use crate::support::shop::{id, refund, with_key};
 use crate::support::{Backend, TestApp, backends};
@@ -94,6 +96,24 @@ async fn a_decision_wakes_who_waits(app: &TestApp) {
     assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
     drop(there);
     second.stop().await;
+}
+
+backends!(pruning_from_the_command_line_stays_out_of_the_retry_window);
+async fn pruning_from_the_command_line_stays_out_of_the_retry_window(backend: &Backend) {
+    let app = TestApp::set_up(*backend).await;
+    app.order("#1001", 50_000).await;
+    let asked = app.ask("request_refund", refund("#1001", 100)).await;
+    app.person(Role::Approver).await.approve(&asked).await.ok();
+    let (database, failpoints) = (app.leave().await, Failpoints::new());
+    let program = Program::on(&database).with("FAILPOINTS", failpoints.folder());
+    let prune = |age| program.run(&["prune", "--older-than", age]);
+
+    let refused = prune("24h").sentence();
+    assert!(refused.contains("of the last 24 h."), "{refused}");
+    assert_eq!(prune("2d").ok().trim(), "Pruned 0 actions.");
+    failpoints.set_clock(TimeDelta::days(3).num_microseconds().unwrap());
+    assert_eq!(prune("2d").ok().trim(), "Pruned 1 action.");
+    assert_eq!(prune("2d").ok().trim(), "Pruned 0 actions.");
 }
 
 backends!(what_is_pruned_still_answers);

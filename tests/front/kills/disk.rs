@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Read;
+use std::ops::Range;
 use std::process::{Child, Command, Stdio};
 
 use countersign::store::people::Role;
@@ -83,10 +84,19 @@ fn failed(log: &str) -> usize {
     fs::read_to_string(log).unwrap().matches("(INJECTED)").count()
 }
 
-/// Eight requests at once, then eight approvals. What is `unavailable` has no answer.
+/// Eight requests, then eight approvals, alone and at once. What is `unavailable` has no answer.
 async fn work(callers: &Callers, known: &mut Known) {
+    for at_once in [0..1, 1..2, 2..4, 4..8] {
+        ask(callers, known, at_once.clone()).await;
+    }
+    for at_once in [0..1, 1..2, 2..4, 4..8] {
+        approve(callers, known, at_once).await;
+    }
+}
+
+async fn ask(callers: &Callers, known: &mut Known, at_once: Range<usize>) {
     let number = known.number;
-    let asked = join_all((0..8).map(|own| {
+    let asked = join_all(at_once.map(|own| {
         let arguments = with_key(refund(&format!("#{number}"), 1 + own), format!("{number}.{own}"));
         let agent = &callers.agents[own];
         async move {
@@ -99,7 +109,10 @@ async fn work(callers: &Callers, known: &mut Known) {
         }
     }));
     known.requests.extend(asked.await);
-    let actions = known.requests.iter().filter_map(|(_, _, answer)| answer.as_ref());
+}
+
+async fn approve(callers: &Callers, known: &mut Known, at_once: Range<usize>) {
+    let actions = known.requests[at_once].iter().filter_map(|(_, _, answer)| answer.as_ref());
     let approved = join_all(actions.zip(callers.approvers.iter().cycle()).map(async |(answer, person)| {
         let mut seen = person.try_action(id(answer)).await.unwrap();
         seen.as_object_mut().unwrap().remove("subject_versions");

@@ -8,13 +8,10 @@ use super::{CONTENDERS, ROUNDS};
 use crate::support::races::{race, repeat};
 use crate::support::settings::figure;
 use crate::support::shop::refund;
-use crate::support::{TestApp, backends};
+use crate::support::{TestApp, backends, races};
 
-backends!(
-    what_an_approver_saw_must_still_be_so,
-    the_rules_hold_in_the_write,
-    edits_and_approvals_at_once
-);
+backends!(what_an_approver_saw_must_still_be_so, the_rules_hold_in_the_write);
+races!(edits_and_approvals_at_once);
 
 async fn what_an_approver_saw_must_still_be_so(app: &TestApp) {
     let person = app.person(Role::Approver).await;

@@ -6,13 +6,10 @@ use super::{CONTENDERS, ROUNDS};
 use crate::support::races::repeat;
 use crate::support::settings::figure;
 use crate::support::shop::{id, refund};
-use crate::support::{TestApp, backends};
+use crate::support::{TestApp, backends, races};
 
-backends!(
-    a_request_outlives_its_connection,
-    an_approval_outlives_its_connection,
-    connections_that_break_anywhere
-);
+backends!(a_request_outlives_its_connection, an_approval_outlives_its_connection);
+races!(connections_that_break_anywhere);
 
 async fn a_request_outlives_its_connection(app: &TestApp) {
     let books = app.books();

@@ -11,14 +11,14 @@ use crate::support::races::{race, repeat};
 use crate::support::session::Session;
 use crate::support::settings::figure;
 use crate::support::shop::refund;
-use crate::support::{Backend, TestApp, backends};
+use crate::support::{Backend, TestApp, backends, races};
 
 backends!(
     a_pause_waits_for_the_claim_under_way,
     a_pause_waits_for_the_request_under_way,
-    who_comes_during_a_pause_waits_for_it,
-    pauses_beside_claims_and_requests
+    who_comes_during_a_pause_waits_for_it
 );
+races!(pauses_beside_claims_and_requests);
 
 async fn a_pause_waits_for_the_claim_under_way(gated: &GatedApp) {
     let app = &gated.app;

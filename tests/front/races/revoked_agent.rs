@@ -20,7 +20,7 @@ backends!(
     an_approval_waits_for_a_revocation_under_way,
     a_revocation_waits_for_the_approval_under_way,
     a_revocation_waits_for_the_request_under_way,
-    a_withdrawal_waits_for_a_new_key_under_way
+    a_call_waits_for_a_new_key_under_way
 );
 
 async fn a_revoked_agents_request_fails(app: &TestApp) {
@@ -103,18 +103,27 @@ async fn a_revocation_waits_for_the_request_under_way(GatedApp { app, gate }: &G
     .await;
 }
 
-async fn a_withdrawal_waits_for_a_new_key_under_way(app: &TestApp) {
+async fn a_call_waits_for_a_new_key_under_way(app: &TestApp) {
     let person = app.person(Role::Approver).await;
-    repeat("a new key while a withdrawal waits", app.database.backend, ROUNDS, async |round| {
+    repeat("a new key while a call waits", app.database.backend, ROUNDS, async |round| {
         let name = format!("{round}");
         let (agent, seen) = asked(app, person, &name).await;
         let ending = format!(
             "UPDATE credentials SET revoked_at = '2030-01-01 00:00:00'
              WHERE agent_id = (SELECT id FROM agents WHERE name = '{name}')"
         );
-        let withdrawal = agent.calling("withdraw_action", &json!({ "action_id": id(&seen) }));
-        let answer = app.behind(&ending, withdrawal).await;
+        let call = match round % 3 {
+            0 => agent.calling("withdraw_action", &json!({ "action_id": id(&seen) })),
+            1 => agent.calling("request_refund", &refund(&name, 100)),
+            _ => agent.calling("request_refund", &refund(&name, 200)),
+        };
+        let answer = app.behind(&ending, call).await;
         assert_eq!(answer.code(), "unauthenticated");
+        assert_eq!(
+            app.rival()
+                .count("actions", &format!("slot_key IS NOT NULL AND summary LIKE '%#{name}%'")),
+            1
+        );
         assert_eq!(person.action(id(&seen)).await["status"], "pending");
         let last = app.rival().texts("SELECT outcome AS t FROM audit_events ORDER BY seq DESC LIMIT 1");
         assert_eq!(last, ["unauthenticated"], "it is in the log");
