@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     db::{Conn, QueryResult, Timestamp},
-    error::{Code, Error, Result},
+    error::{Code, DEFECT, Error, Result},
     failpoint,
     store::{
         new_id,
@@ -37,9 +37,6 @@ const MARK_TRIES: u32 = 60;
 const MARK_EVERY: Duration = Duration::from_secs(1);
 /// How much of a failure's words is kept, in characters.
 const WORDS: usize = 500;
-
-/// What is said of a defect, whose cause is for the operator alone.
-const DEFECT: &str = "Something went wrong inside Countersign. The operator's log says what.";
 
 /// How a delivery came out.
 enum Ended {

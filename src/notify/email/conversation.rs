@@ -12,6 +12,7 @@ use lettre::{
         client::{AsyncSmtpConnection, AsyncTokioStream},
         commands::{Data, Mail, Rcpt},
         extension::{ClientId, Extension, MailBodyParameter, MailParameter},
+        response::{Response, Severity},
     },
 };
 
@@ -34,10 +35,12 @@ impl Conversation {
         line: Box<dyn AsyncTokioStream>,
         name: &ClientId,
         account: Option<&Credentials>,
-    ) -> Result<Self, smtp::Error> {
-        let mut server = AsyncSmtpConnection::connect_with_transport(line, name).await?;
+    ) -> Result<Self, Failure> {
+        let passing = |error: smtp::Error| Failure::passing(words(&error));
+        let mut server = AsyncSmtpConnection::connect_with_transport(line, name).await.map_err(passing)?;
         if let Some(account) = account {
-            server.auth(DEFAULT_MECHANISMS, account).await?;
+            let signed_in = server.auth(DEFAULT_MECHANISMS, account).await;
+            signed_in.map_err(|error| Failure::passing(not_signed_in(&error)))?;
         }
         Ok(Self(server))
     }
@@ -53,13 +56,14 @@ impl Conversation {
         let options = self.options(is_foreign, text.is_ascii())?;
         let server = &mut self.0;
         // Command by command: `send` would say goodbye to a refusal, and wait for the answer, before it tells of it.
-        server.command(Mail::new(envelope.from().cloned(), options)).await.map_err(refused)?;
+        let begun = server.command(Mail::new(envelope.from().cloned(), options)).await;
+        expected(Severity::PositiveCompletion, begun)?;
         for to in envelope.to() {
-            server.command(Rcpt::new(to.clone(), Vec::new())).await.map_err(refused)?;
+            let known = server.command(Rcpt::new(to.clone(), Vec::new())).await;
+            expected(Severity::PositiveCompletion, known)?;
         }
-        server.command(Data).await.map_err(refused)?;
-        server.message(&text).await.map_err(refused)?;
-        Ok(())
+        expected(Severity::PositiveIntermediate, server.command(Data).await)?;
+        expected(Severity::PositiveCompletion, server.message(&text).await)
     }
 
     /// Says goodbye, and waits a moment for the answer.
@@ -83,6 +87,25 @@ impl Conversation {
             options.push(option);
         }
         Ok(options)
+    }
+}
+
+/// A yes of another sort is no answer to what was said: the conversation is out of step.
+fn expected(yes: Severity, answer: Result<Response, smtp::Error>) -> Result<(), Failure> {
+    let answer = answer.map_err(refused)?;
+    if answer.code().severity == yes {
+        return Ok(());
+    }
+    let said = answer.message().collect::<Vec<_>>().join(" ");
+    let words = format!("The mail server answered out of turn: {} {said}", answer.code());
+    Err(Failure::passing(text::plain(&words)))
+}
+
+/// Without what the server says: some repeat what was sent, and that is the password.
+fn not_signed_in(error: &smtp::Error) -> String {
+    match error.status() {
+        Some(code) => format!("The mail server does not take this user and password ({code})."),
+        None => words(error),
     }
 }
 

@@ -59,8 +59,7 @@ impl Way {
                 Box::new(Replies::of(self.secure(stream, tls).await?, peer).after(GREETED))
             }
         };
-        let begun = Conversation::begin(line, &name, self.account.as_ref()).await;
-        begun.map_err(|error| Failure::passing(words(&error)))
+        Conversation::begin(line, &name, self.account.as_ref()).await
     }
 
     /// The first of its addresses that answers.

@@ -160,6 +160,34 @@ async fn however_the_server_spells_its_replies_their_digits_count(backend: &Back
     }
 }
 
+backends!(a_conversation_out_of_step_hands_over_nothing);
+async fn a_conversation_out_of_step_hands_over_nothing(backend: &Backend) {
+    let post = Post::open();
+    let app = asked_once(*backend, &post, Fault::Spells(Spelling::Twice, true)).await;
+    work(&app.inner.notifier).await;
+    let failed = "status = 'waiting' AND last_error LIKE '%answered out of turn: 250%'";
+    assert_eq!(app.rival().count("outbox", failed), 1);
+    post.does(None);
+    app.time().shift(TimeDelta::seconds(40));
+    assert_eq!(mails(&app, &post, 1).await.len(), 1);
+}
+
+backends!(a_wrong_password_is_told_without_what_the_server_repeats);
+async fn a_wrong_password_is_told_without_what_the_server_repeats(backend: &Backend) {
+    let post = Post::on(Line::StartTls);
+    let app = TestApp::with(*backend, |config| {
+        post.set_in(config);
+        config.smtp_url = Some(post.url.replace("p%40ss", "another").parse().unwrap());
+    });
+    let app = app.await;
+    app.person(Role::Approver).await;
+    app.order("#1001", 50_000).await;
+    app.ask("request_refund", shop::refund("1001", 100)).await;
+    work(&app.inner.notifier).await;
+    let told = "last_error = 'The mail server does not take this user and password (535).'";
+    assert_eq!(app.rival().count("outbox", told), 1);
+}
+
 backends!(a_server_without_starttls_is_told_from_one_that_is_away);
 async fn a_server_without_starttls_is_told_from_one_that_is_away(backend: &Backend) {
     let post = Post::open();

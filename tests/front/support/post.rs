@@ -54,6 +54,8 @@ pub enum Spelling {
     LineFeed,
     /// In more lines than anybody reads.
     ManyLines,
+    /// Twice, so that from then on each is taken for the answer to the next command.
+    Twice,
 }
 
 /// How the line to it is secured.

@@ -105,6 +105,7 @@ fn spelled(spelling: Spelling, reply: &[u8]) -> Vec<u8> {
         Spelling::Bare => reply.to_vec(),
         Spelling::Latin1 => [before, digits, text, b" f\xfcr Sie\r\n"].concat(),
         Spelling::Long => [before, digits, text, &b" more".repeat(20_000), b"\r\n"].concat(),
+        Spelling::Twice => [reply, reply].concat(),
         Spelling::LineFeed => [before, digits, text, b"\n"].concat(),
         Spelling::ManyLines => {
             let more = [digits, b"-", &text[1..], b"\r\n"].concat();
