@@ -56,6 +56,7 @@ pub fn set_up(client: Client, url: &str, key: &str) -> String {
     }
 }
 
+/// `--header` and `--env` take whatever follows them, up to the next option: the name stands elsewhere.
 fn claude_code(url: &str, key: &str) -> String {
     let endpoint = shell_word(&format!("{url}/mcp"));
     let header = shell_word(&format!("Authorization: Bearer {key}"));
@@ -65,10 +66,10 @@ fn claude_code(url: &str, key: &str) -> String {
     );
     format!(
         "# Run this once:\n\
-         claude mcp add --transport http --header {header} countersign {endpoint}\n\
+         claude mcp add --transport http countersign {endpoint} --header {header}\n\
          \n\
          # Or, where only stdio will do, through the bridge:\n\
-         claude mcp add --transport stdio --env {url} --env {key} countersign -- countersign mcp\n"
+         claude mcp add --env {url} --env {key} --transport stdio countersign -- countersign mcp\n"
     )
 }
 
@@ -134,10 +135,10 @@ mod tests {
     fn claude_code_gets_two_commands() {
         insta::assert_snapshot!(set_up(Client::ClaudeCode, URL, KEY), @r#"
         # Run this once:
-        claude mcp add --transport http --header "Authorization: Bearer cs_a_0123456789abcdef" countersign https://gate.example.com/mcp
+        claude mcp add --transport http countersign https://gate.example.com/mcp --header "Authorization: Bearer cs_a_0123456789abcdef"
 
         # Or, where only stdio will do, through the bridge:
-        claude mcp add --transport stdio --env COUNTERSIGN_URL=https://gate.example.com --env COUNTERSIGN_AGENT_KEY=cs_a_0123456789abcdef countersign -- countersign mcp
+        claude mcp add --env COUNTERSIGN_URL=https://gate.example.com --env COUNTERSIGN_AGENT_KEY=cs_a_0123456789abcdef --transport stdio countersign -- countersign mcp
         "#);
     }
 
