@@ -6,6 +6,7 @@
 mod backup;
 mod clock;
 mod conn;
+mod connections;
 mod enums;
 mod file;
 mod locks;
@@ -26,6 +27,7 @@ use std::{sync::Arc, time::Duration};
 pub use backup::Backup;
 pub use clock::{Clock, comparable};
 pub use conn::{Conn, must_be_one, savepoint};
+use connections::Age;
 pub(crate) use enums::text_enum;
 use file::Found;
 pub use locks::{Latch, share_lock, skip_locked, write_lock};
@@ -35,6 +37,7 @@ use opening::Opening;
 pub use pool::DatabaseUrl;
 use pool::Pool;
 use pulse::Pulse;
+use silence::Heard;
 pub use trouble::is_duplicate;
 use trouble::{Trouble, is_lost_connection, trouble};
 use verdict::was_committed;
@@ -93,13 +96,14 @@ impl Db {
     }
 
     fn with(url: &DatabaseUrl, opening: Opening) -> Result<Self> {
-        let writers = Arc::new(pool::writers(url, opening));
+        let age = Age::default();
+        let writers = Arc::new(pool::writers(url, opening, &age));
         let writer = match url {
             DatabaseUrl::Sqlite(_) => Some(Writer::start(Arc::clone(&writers))),
             DatabaseUrl::Postgres(_) => None,
         };
         Ok(Self {
-            readers: Arc::new(pool::readers(url, opening)),
+            readers: Arc::new(pool::readers(url, opening, &age)),
             writers,
             writer: writer.transpose().map_err(|error| Error::Unavailable(Box::new(error)))?.map(Arc::new),
             pulse: Arc::default(),
@@ -116,7 +120,7 @@ impl Db {
 
     /// Checks that the schema is exactly the one this binary knows.
     pub async fn check_schema(&self) -> Result<()> {
-        self.readers.ask(migrate::check).await
+        self.readers.ask(|conn, _| migrate::check(conn)).await
     }
 
     /// Looks at the schema.
@@ -124,7 +128,7 @@ impl Db {
     /// # Errors
     /// `Setup` when it is newer than this binary.
     pub async fn schema(&self) -> Result<Schema> {
-        self.readers.ask(migrate::schema).await
+        self.readers.ask(|conn, _| migrate::schema(conn)).await
     }
 
     /// Runs a short read on one consistent snapshot. Never waits for a writer.
@@ -133,7 +137,7 @@ impl Db {
         T: Send + 'static,
         F: Fn(&mut Conn) -> QueryResult<T> + Send + 'static,
     {
-        let read = move |conn: &mut Conn| conn.transact(conn::Mode::Read, &work).map_err(Error::from);
+        let read = move |conn: &mut Conn, _: &_| conn.transact(conn::Mode::Read, &work).map_err(Error::from);
         self.readers.ask(read).await
     }
 
@@ -148,7 +152,7 @@ impl Db {
         let counted = self.pulse.begin();
         let outcome = match &self.writer {
             Some(writer) => writer.write(work).await,
-            None => self.writers.ask(move |conn| write_alone(conn, &work)).await,
+            None => self.writers.ask(move |conn, heard| write_alone(conn, heard, &work)).await,
         };
         counted.ended(outcome)
     }
@@ -214,8 +218,16 @@ impl Db {
 }
 
 /// Runs it in a transaction of its own, again after a conflict with another.
-fn write_alone<T>(conn: &mut Conn, work: &dyn Fn(&mut Conn) -> QueryResult<T>) -> Result<T> {
-    let work = |conn: &mut Conn| work(conn).inspect(|_| failpoint::reach("commit"));
+fn write_alone<T>(conn: &mut Conn, heard: &Heard, work: &dyn Fn(&mut Conn) -> QueryResult<T>) -> Result<T> {
+    let work = |conn: &mut Conn| {
+        let value = work(conn)?;
+        failpoint::reach("commit");
+        if heard.is_given_up() {
+            Err(QueryError::RollbackTransaction)
+        } else {
+            Ok(value)
+        }
+    };
     let mut tries = 1;
     failpoint::reach("begin");
     loop {

@@ -28,10 +28,12 @@ pub(super) enum Mode {
 /// A write takes SQLite's write lock at once: a transaction that upgrades later fails without waiting.
 const SQLITE_WRITE: &str = "BEGIN IMMEDIATE";
 const SQLITE_READ: &str = "BEGIN DEFERRED";
-/// The limits are set for one transaction only, so that they hold behind a pooler in transaction mode.
-const POSTGRES_WRITE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '5s'; SET LOCAL statement_timeout = '20s'";
-const POSTGRES_READ: &str =
-    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = '20s'";
+/// The limits are set for one transaction only, so that they hold behind a pooler in transaction mode. A process that stands
+/// still, or is gone without a word, keeps its locks no longer than the last of them says.
+const POSTGRES_WRITE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '5s'; \
+     SET LOCAL statement_timeout = '20s'; SET LOCAL idle_in_transaction_session_timeout = '30s'";
+const POSTGRES_READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = '20s'; \
+     SET LOCAL idle_in_transaction_session_timeout = '30s'";
 
 impl Conn {
     /// Runs `work` in one transaction: commits what it returns, rolls back on an error.

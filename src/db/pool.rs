@@ -1,17 +1,8 @@
 //! Connections: where the database is, and whose turn it is to use one.
 
-use std::{
-    fmt,
-    str::FromStr,
-    sync::{Arc, PoisonError, RwLock},
-    time::Duration,
-};
+use std::{fmt, str::FromStr, sync::Arc, time::Duration};
 
-use diesel::{
-    Connection,
-    connection::{SimpleConnection, TransactionManager},
-    r2d2,
-};
+use diesel::Connection;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     task::{JoinError, JoinHandle},
@@ -19,6 +10,7 @@ use tokio::{
 
 use super::{
     Conn,
+    connections::{Age, Connections, Pooled, get},
     opening::Opening,
     postgres_url,
     silence::{Heard, Listener},
@@ -101,9 +93,7 @@ const POSTGRES_WRITERS: u32 = 16;
 pub(super) struct Pool {
     /// Whether the database is a server, which may fall silent.
     is_remote: bool,
-    connections: RwLock<Arc<Connections>>,
-    /// Makes them anew.
-    make: Box<dyn Fn() -> Connections + Send + Sync>,
+    connections: Connections,
     /// One for each connection. Whoever waits for theirs takes up no thread.
     turns: Arc<Semaphore>,
     /// One for each who may wait.
@@ -111,8 +101,6 @@ pub(super) struct Pool {
     /// One for each connection that may be given up and still be there.
     losses: Arc<Semaphore>,
 }
-type Connections = r2d2::Pool<Manager>;
-pub(super) type Pooled = r2d2::PooledConnection<Manager>;
 
 impl Pool {
     /// Has `work` done on one of the connections, however long that takes.
@@ -124,7 +112,7 @@ impl Pool {
         T: Send + 'static,
         F: FnOnce(&mut Conn) -> Result<T> + Send + 'static,
     {
-        let (turn, connections) = (self.turn().await?, self.connections());
+        let (turn, (_, connections)) = (self.turn().await?, self.connections.now());
         let worked = tokio::task::spawn_blocking(move || {
             let outcome = work(&mut *get(&connections)?);
             drop(turn);
@@ -133,25 +121,26 @@ impl Pool {
         worked.await.map_err(internal)?
     }
 
-    /// Has `work` done on one of the connections, and gives that connection up if the server falls silent meanwhile.
+    /// Has `work` done on one of the connections. If the server falls silent meanwhile, all connections are given up, and what
+    /// `work` is given says so.
     ///
     /// # Errors
     /// As [`Pool::run`]; `Unavailable` after silence, when nobody knows what was done.
     pub(super) async fn ask<T, F>(self: &Arc<Self>, work: F) -> Result<T>
     where
         T: Send + 'static,
-        F: FnOnce(&mut Conn) -> Result<T> + Send + 'static,
+        F: FnOnce(&mut Conn, &Heard) -> Result<T> + Send + 'static,
     {
+        let heard = Heard::now();
         if !self.is_remote {
-            return self.run(work).await;
+            return self.run(move |conn| work(conn, &heard)).await;
         }
-        let turn = self.turn().await?;
-        let (connections, heard) = (self.connections(), Heard::now());
-        let (on, hears) = (Arc::clone(&connections), heard.clone());
+        let (turn, (age, connections)) = (self.turn().await?, self.connections.now());
+        let hears = heard.clone();
         let mut worked = tokio::task::spawn_blocking(move || {
-            let mut conn = get(&on)?;
-            conn.set_instrumentation(Listener::of(hears));
-            work(&mut conn)
+            let mut conn = get(&connections)?;
+            conn.set_instrumentation(Listener::of(hears.clone()));
+            work(&mut conn, &hears)
         });
         let pool = Arc::clone(self);
         // On a task of its own: whoever asked may hang up, and the turn must come back all the same.
@@ -164,25 +153,17 @@ impl Pool {
                     Err(_) => break,
                 }
             }
-            pool.give_up(&connections, worked, turn);
+            tracing::warn!("the database server said nothing for too long; its connections are given up");
+            heard.give_up();
+            pool.connections.give_up(age);
+            pool.wait_for(worked, turn);
             Err(Error::Unavailable("the database server said nothing for too long".into()))
         });
         watched.await.map_err(internal)?
     }
 
-    /// Goes on with new connections, since all that there were lead to the same silence.
-    fn give_up<T: Send + 'static>(
-        &self,
-        connections: &Arc<Connections>,
-        work: JoinHandle<T>,
-        turn: OwnedSemaphorePermit,
-    ) {
-        tracing::warn!("the database server said nothing for too long; its connections are given up");
-        let mut current = self.connections.write().unwrap_or_else(PoisonError::into_inner);
-        if Arc::ptr_eq(&current, connections) {
-            *current = Arc::new((self.make)());
-        }
-        // The thread has to be waited for. The turn is another's by now, unless too many wait like that already.
+    /// The thread has to be waited for. The turn is another's by now, unless too many wait like that already.
+    fn wait_for<T: Send + 'static>(&self, work: JoinHandle<T>, turn: OwnedSemaphorePermit) {
         let held = Arc::clone(&self.losses).try_acquire_owned().unwrap_or(turn);
         tokio::spawn(async move {
             let _ = work.await;
@@ -207,87 +188,36 @@ impl Pool {
 
     /// A connection, without waiting for a turn.
     pub(super) fn get(&self) -> Result<Pooled> {
-        get(&self.connections())
+        get(&self.connections.now().1)
     }
-
-    fn connections(&self) -> Arc<Connections> {
-        Arc::clone(&self.connections.read().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-fn get(connections: &Connections) -> Result<Pooled> {
-    connections.get().map_err(|error| Error::Unavailable(Box::new(error)))
 }
 
 fn internal(panic: JoinError) -> Error {
     Error::Internal(Box::new(panic))
 }
 
-pub(super) fn readers(url: &DatabaseUrl, opening: Opening) -> Pool {
+pub(super) fn readers(url: &DatabaseUrl, opening: Opening, age: &Age) -> Pool {
     let size = match url {
         DatabaseUrl::Sqlite(_) => SQLITE_READERS,
         DatabaseUrl::Postgres(_) => POSTGRES_READERS,
     };
-    build(url, size, opening, Semaphore::MAX_PERMITS)
+    build(url, size, opening, age, Semaphore::MAX_PERMITS)
 }
 
-pub(super) fn writers(url: &DatabaseUrl, opening: Opening) -> Pool {
+pub(super) fn writers(url: &DatabaseUrl, opening: Opening, age: &Age) -> Pool {
     let size = match url {
         DatabaseUrl::Sqlite(_) => SQLITE_WRITERS,
         DatabaseUrl::Postgres(_) => POSTGRES_WRITERS,
     };
-    build(url, size, opening, WAITING)
+    build(url, size, opening, age, WAITING)
 }
 
-fn build(url: &DatabaseUrl, size: u32, opening: Opening, waiting: usize) -> Pool {
-    let (url, is_remote) = (url.clone(), url.file().is_none());
-    let make = move || {
-        r2d2::Pool::builder()
-            .max_size(size)
-            .min_idle(Some(0))
-            .connection_timeout(CHECKOUT)
-            .error_handler(Box::new(Quiet))
-            .build_unchecked(Manager(url.clone(), opening))
-    };
+fn build(url: &DatabaseUrl, size: u32, opening: Opening, age: &Age, waiting: usize) -> Pool {
     Pool {
-        is_remote,
-        connections: RwLock::new(Arc::new(make())),
-        make: Box::new(make),
+        is_remote: url.file().is_none(),
+        connections: Connections::to(url, size, opening, age),
         turns: Arc::new(Semaphore::new(size as usize)),
         places: Semaphore::new(waiting),
         losses: Arc::new(Semaphore::new(LOSSES)),
-    }
-}
-
-/// A connection that can't be made is reported to whoever asked for it; the pool's own retries would only repeat it.
-#[derive(Debug)]
-struct Quiet;
-
-impl r2d2::HandleError<r2d2::Error> for Quiet {
-    fn handle_error(&self, error: r2d2::Error) {
-        tracing::debug!(%error, "a database connection could not be made");
-    }
-}
-
-pub(super) struct Manager(DatabaseUrl, Opening);
-
-impl r2d2::ManageConnection for Manager {
-    type Connection = Conn;
-    type Error = r2d2::Error;
-
-    fn connect(&self) -> Result<Conn, r2d2::Error> {
-        self.1.connect(&self.0).map_err(r2d2::Error::ConnectionError)
-    }
-
-    fn is_valid(&self, conn: &mut Conn) -> Result<(), r2d2::Error> {
-        match conn {
-            Conn::Sqlite(_) => Ok(()),
-            Conn::Postgres(conn) => conn.batch_execute("SELECT 1").map_err(r2d2::Error::QueryError),
-        }
-    }
-
-    fn has_broken(&self, conn: &mut Conn) -> bool {
-        std::thread::panicking()
-            || <Conn as Connection>::TransactionManager::is_broken_transaction_manager(conn)
     }
 }

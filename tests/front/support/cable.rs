@@ -1,6 +1,5 @@
 //! A cable to a Postgres server that can be pulled out, fall silent, or be cut at a commit.
 
-use std::future::pending;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -87,6 +86,11 @@ impl Cable {
         self.line.silent.send_replace(self.line.made.load(Ordering::SeqCst));
     }
 
+    /// Whatever was silent goes on where it was.
+    pub fn speak_again(&self) {
+        self.line.silent.send_replace(0);
+    }
+
     /// Breaks the connection of the next write at its COMMIT. All others go on.
     pub fn cut_a_commit(&self, cut: Cut) {
         *self.line.cuts.lock().unwrap() = vec![(cut, Then::GoOn)];
@@ -134,6 +138,10 @@ enum Then {
 impl Line {
     async fn died(&self) {
         self.is_dead.subscribe().wait_for(|is_dead| *is_dead).await.unwrap();
+    }
+
+    async fn speaks_again(&self, connection: usize) {
+        self.silent.subscribe().wait_for(|silent| connection >= *silent).await.unwrap();
     }
 
     async fn fell_silent(&self, connection: usize) {
@@ -192,7 +200,7 @@ async fn join(near: TcpStream, far: impl AsyncRead + AsyncWrite, line: &Line) {
     loop {
         tokio::select! {
             biased;
-            () = line.fell_silent(number) => pending().await,
+            () = line.fell_silent(number) => line.speaks_again(number).await,
             () = line.died() => return,
             count = client.read(&mut said) => {
                 let Ok(count @ 1..) = count else { return };
