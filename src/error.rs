@@ -5,6 +5,9 @@
 
 type Cause = Box<dyn std::error::Error + Send + Sync>;
 
+/// All that anybody is told of a defect.
+pub const DEFECT: &str = "Something went wrong inside Countersign. The operator's log says what.";
+
 /// Why a call has no answer of the kind it asked for.
 #[derive(Debug)]
 pub enum Error {
@@ -130,6 +133,11 @@ impl Denial {
         }
     }
 
+    /// What is told of a defect.
+    pub fn defect() -> Self {
+        Self::new(Code::Internal, DEFECT)
+    }
+
     /// An argument that can't be accepted.
     pub fn invalid(field: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
@@ -172,10 +180,7 @@ impl Error {
             }
             Self::Internal(cause) => {
                 tracing::error!(%cause, "a defect");
-                Denial::new(
-                    Code::Internal,
-                    "Something went wrong inside Countersign. The operator's log says what.",
-                )
+                Denial::defect()
             }
             Self::Setup(sentence) => {
                 tracing::error!(%sentence, "the set-up is wrong");

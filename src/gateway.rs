@@ -73,6 +73,16 @@ pub struct Answer {
     pub is_error: bool,
 }
 
+impl Answer {
+    /// What a caller is told of a denial.
+    pub fn refused(denial: &Denial) -> Self {
+        Self {
+            body: error_body(denial),
+            is_error: true,
+        }
+    }
+}
+
 /// There is no tool of that name.
 #[derive(Debug)]
 pub struct UnknownTool;
@@ -138,7 +148,7 @@ impl Gateway {
         let Some(tool) = self.toolbox.find(tool) else {
             return match self.record_unknown(caller).await {
                 Ok(()) => Err(UnknownTool),
-                Err(error) => Ok(refused(&error.into_denial())),
+                Err(error) => Ok(Answer::refused(&error.into_denial())),
             };
         };
         let begun = Instant::now();
@@ -160,7 +170,7 @@ impl Gateway {
                 body,
                 is_error: false,
             },
-            Err(denial) => refused(&denial),
+            Err(denial) => Answer::refused(&denial),
         })
     }
 
@@ -258,13 +268,6 @@ enum Bound {
 fn answered(caller: &Caller, tool: &'static str, outcome: &'static str) -> Entry {
     let actor = Actor::Agent(caller.agent_id.clone());
     Entry::new(What::ToolCall, actor, &caller.source, outcome).with("tool", tool)
-}
-
-fn refused(denial: &Denial) -> Answer {
-    Answer {
-        body: error_body(denial),
-        is_error: true,
-    }
 }
 
 /// The error envelope of every tool.

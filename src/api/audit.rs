@@ -53,6 +53,9 @@ pub struct LogEvent {
     /// The e-mail address or the agent's name, as it is today.
     #[serde(skip_serializing_if = "Option::is_none")]
     who: Option<String>,
+    /// The same of the account that was changed, or of the agent that was paused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    about: Option<String>,
     /// The event as it was stored, for ever.
     #[schema(value_type = Object)]
     body: Value,
@@ -90,10 +93,11 @@ pub async fn list(request: HttpRequest, gate: web::Data<Gate>) -> Result<HttpRes
 }
 
 impl From<Logged> for LogEvent {
-    fn from(Logged { event, who }: Logged) -> Self {
+    fn from(Logged { event, who, about }: Logged) -> Self {
         Self {
             seq: event.seq,
             who,
+            about,
             // Stored by this program, as JSON.
             body: serde_json::from_str(&event.body).unwrap_or_default(),
         }

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, str::FromStr};
 
 use chrono::{DateTime, NaiveDate, NaiveTime};
+use serde_json::Value;
 
 use super::Category;
 use crate::{
@@ -48,6 +49,8 @@ pub struct Logged {
     pub event: Event,
     /// The e-mail address or the agent's name as it is today; nothing for strangers and the system.
     pub who: Option<String>,
+    /// The same of the account that was changed, or of the agent that was paused.
+    pub about: Option<String>,
 }
 
 /// A point in time as people write it: `2026-01-31`, which is midnight in UTC, or RFC 3339.
@@ -137,12 +140,23 @@ fn actor_named(conn: &mut Conn, name: &str) -> QueryResult<Option<String>> {
 }
 
 fn with_names(conn: &mut Conn, found: Vec<Event>) -> QueryResult<Vec<Logged>> {
-    let names = names(conn, found.iter().filter_map(|event| event.actor_id.clone()).collect())?;
-    let logged = |event: Event| Logged {
+    let about: Vec<_> = found.iter().map(account).collect();
+    let actors = found.iter().filter_map(|event| event.actor_id.clone());
+    let names = names(conn, actors.chain(about.iter().flatten().cloned()).collect())?;
+    let logged = |(event, about): (Event, Option<String>)| Logged {
         who: event.actor_id.as_ref().and_then(|id| names.get(id).cloned()),
+        about: about.and_then(|id| names.get(&id).cloned()),
         event,
     };
-    Ok(found.into_iter().map(logged).collect())
+    Ok(found.into_iter().zip(about).map(logged).collect())
+}
+
+/// The id of the person or agent that an event is about, beside who acted.
+fn account(event: &Event) -> Option<String> {
+    let body: Value = serde_json::from_str(&event.body).ok()?;
+    let paused = || body["target"].as_str()?.strip_prefix("agent:");
+    let id = body["person_id"].as_str().or_else(|| body["agent_id"].as_str()).or_else(paused);
+    id.map(ToOwned::to_owned)
 }
 
 /// The names of agents and the e-mail addresses of people, by id.

@@ -138,7 +138,7 @@ async fn list(config: Config, json: bool) -> Result<()> {
     if json {
         let shown = |agent: &agents::Agent| {
             json!({
-                "name": agent.name, "scopes": scopes(agent), "owner": owner(agent),
+                "id": agent.id, "name": agent.name, "scopes": scopes(agent), "owner": owner(agent),
                 "revoked": agent.revoked_at.is_some(),
             })
         };

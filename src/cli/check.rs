@@ -4,7 +4,7 @@ use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
 use clap::Args;
 
-use super::{logging, out::say, sentence, serve::bind};
+use super::{logging, out::say, pause, sentence, serve::bind};
 use crate::{
     app,
     auth::SESSION_HOURS,
@@ -13,7 +13,7 @@ use crate::{
     error::{Error, Result},
     kinds::Kind,
     notify::email::Mailer,
-    store::{new_id, pauses, people},
+    store::{new_id, people},
     workflow::restored,
 };
 
@@ -77,9 +77,10 @@ fn found(what: &str, value: Result<String>) -> bool {
 async fn listens(config: &Config) -> bool {
     let listen = match bind(config.listen) {
         Ok((_, _)) => Ok(config.listen.to_string()),
-        Err(_) if answers(config.listen).await => {
-            Ok(format!("{}, where Countersign is running already", config.listen))
-        }
+        Err(_) if answers(config.listen).await => Ok(format!(
+            "{}, where a Countersign is running already; another one needs another --listen",
+            config.listen
+        )),
         Err(error) => Err(error),
     };
     found("Listens on", listen)
@@ -202,10 +203,10 @@ async fn schema(config: &Config) -> Result<(Schema, Option<Db>)> {
 
 /// Who can approve, and what is paused.
 async fn deciders(db: &Db) -> Result<String> {
-    let (people, pauses) = db.read(|conn| Ok((people::all(conn)?, pauses::all(conn)?))).await?;
-    for pause in pauses {
+    let (people, paused) = db.read(|conn| Ok((people::all(conn)?, pause::in_force(conn)?))).await?;
+    for (pause, what) in paused {
         let why = restored(&pause).map(|why| format!(", because this database was {why}"));
-        line("Paused", pause.target + &why.unwrap_or_default());
+        line("Paused", what + &why.unwrap_or_default());
     }
     let able = people.iter().filter(|person| person.enabled && person.role.decides()).count();
     Ok(match able {

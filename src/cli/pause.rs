@@ -3,7 +3,14 @@
 use clap::Args;
 
 use super::{open, out::say};
-use crate::{config::Config, error::Result, store::agents, workflow::PauseTarget};
+use crate::{
+    config::Config,
+    db::{Conn, QueryResult},
+    error::Result,
+    store::{agents, pauses},
+    text::shell_word,
+    workflow::PauseTarget,
+};
 
 /// Stop new requests and approvals, of everything, one kind or one agent
 #[derive(Args)]
@@ -63,7 +70,29 @@ async fn switch(config: Config, target: Target, on: bool) -> Result<()> {
         (true, true) => say!("Paused {what}. Rejecting and withdrawing still work."),
         (true, false) => say!("The pause of {what} is in force already."),
         (false, true) => say!("Resumed {what}."),
-        (false, false) => say!("There is no pause of {what}."),
+        (false, false) => {
+            say!("There is no pause of {what}.");
+            for (_, other) in app.db.read(in_force).await? {
+                say!("There is one of {other}.");
+            }
+        }
     }
     Ok(())
+}
+
+/// Every pause, and what it is of, with the option that names it.
+pub(super) fn in_force(conn: &mut Conn) -> QueryResult<Vec<(pauses::Pause, String)>> {
+    let (paused, agents) = (pauses::all(conn)?, agents::all(conn)?);
+    let named = |pause: pauses::Pause| {
+        let what = match pause.target.split_once(':') {
+            Some(("kind", name)) => format!("a kind (--kind {name})"),
+            Some((_, id)) => {
+                let name = agents.iter().find(|agent| agent.id == id).map(|agent| agent.name.as_str());
+                format!("an agent (--agent {})", shell_word(name.unwrap_or(id)))
+            }
+            None => "everything".to_owned(),
+        };
+        (pause, what)
+    };
+    Ok(paused.into_iter().map(named).collect())
 }

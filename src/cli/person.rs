@@ -125,7 +125,7 @@ fn print_new(new: &NewPerson, json: bool) {
 async fn list(config: Config, json: bool) -> Result<()> {
     let everybody = open(config).await?.db.read(people::all).await?;
     if json {
-        let shown = |person: &people::Person| json!({ "email": person.email, "role": person.role.as_str(), "enabled": person.enabled });
+        let shown = |person: &people::Person| json!({ "id": person.id, "email": person.email, "role": person.role.as_str(), "enabled": person.enabled });
         print_json(&everybody.iter().map(shown).collect());
         return Ok(());
     }

@@ -26,7 +26,7 @@ use super::{
 use crate::{
     audit::Source,
     error::{Code, Denial, Error},
-    gateway::{self, Answer, Arguments, Caller, Gateway, error_body},
+    gateway::{self, Answer, Arguments, Caller, Gateway},
 };
 
 const INSTRUCTIONS: &str = "Countersign answers what you read at once and holds every write for a person. \
@@ -97,14 +97,14 @@ impl Server {
     ) -> Result<Answer, ErrorData> {
         let mut caller = match self.caller(inlet).await {
             Ok(caller) => caller,
-            Err(denial) => return Ok(denied(&denial)),
+            Err(denial) => return Ok(Answer::refused(&denial)),
         };
         if self.connection.is_some() {
             caller.gone = cancelled;
         }
         let Some(arguments) = inlet.and_then(|inlet| inlet.arguments.clone()) else {
             tracing::error!("a tool call reached the gateway past the strict reader");
-            return Ok(denied(&broken()));
+            return Ok(Answer::refused(&Denial::defect()));
         };
         // A panic would leave the client without any answer: the library waits for its handler for ever.
         let call = AssertUnwindSafe(self.gateway.call(&caller, tool, arguments)).catch_unwind().await;
@@ -114,7 +114,7 @@ impl Server {
                 "There is no such tool. tools/list names the tools that this key may use.",
                 None,
             )),
-            Err(_) => Ok(denied(&broken())),
+            Err(_) => Ok(Answer::refused(&Denial::defect())),
         }
     }
 }
@@ -196,17 +196,6 @@ pub fn typed(message: &Message) -> Result<ClientJsonRpcMessage, Refusal> {
 /// Over HTTP the library keeps what the mount noted one level down, over stdio the transport writes it directly.
 fn inlet(extensions: &Extensions) -> Option<&Inlet> {
     on_request_extensions(extensions).unwrap_or(extensions).get()
-}
-
-fn denied(denial: &Denial) -> Answer {
-    Answer {
-        body: error_body(denial),
-        is_error: true,
-    }
-}
-
-fn broken() -> Denial {
-    Denial::new(Code::Internal, "Something went wrong inside Countersign. The operator's log says what.")
 }
 
 fn result(answer: Answer) -> CallToolResult {

@@ -12,7 +12,7 @@ use actix_web::{
 use serde_json::Value;
 
 use crate::{
-    error::Denial,
+    error::{DEFECT, Denial},
     mcp::{
         server::NO_SUCH_METHOD,
         strict::{INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, Refusal},
@@ -81,9 +81,7 @@ fn sentence(status: StatusCode) -> &'static str {
         StatusCode::NOT_ACCEPTABLE => "The client must accept both application/json and text/event-stream.",
         StatusCode::UNSUPPORTED_MEDIA_TYPE => "Send the message as Content-Type: application/json.",
         StatusCode::PAYLOAD_TOO_LARGE => "The message is too large.",
-        status if status.is_server_error() => {
-            "Something went wrong inside Countersign. The operator's log says what."
-        }
+        status if status.is_server_error() => DEFECT,
         _ => "The Host or the MCP-Protocol-Version header is missing or not supported.",
     }
 }

@@ -44,7 +44,10 @@ impl Row {
                 (headline, Some(format!("/actions/{id}")))
             }
             (None, Some(subject)) => record(subject),
-            (None, None) => (text("target").replace("kind:", ""), None),
+            (None, None) => {
+                let about = logged.about.clone();
+                (about.unwrap_or_else(|| text("target").replace("kind:", "")), None)
+            }
         };
         Self {
             day: (event.at.date() != now.date()).then(|| when::day(event.at)),
@@ -154,6 +157,7 @@ mod tests {
                 body: body.to_string(),
             },
             who: body["who"].as_str().map(ToOwned::to_owned),
+            about: body["about"].as_str().map(ToOwned::to_owned),
         };
         let headlines = BTreeMap::from([("a1".to_owned(), "Refund order #1044".to_owned())]);
         let row = Row::of(&logged, &headlines, &|kind: &str| kind.replace('_', " "), at);
@@ -209,8 +213,8 @@ mod tests {
                 "account",
                 "role_changed",
                 false,
-                json!({"door": "command_line", "was": "viewer", "role": "approver"}),
-                "10:46:02.118 | command line | role changed |  |  | viewer → approver | ",
+                json!({"door": "command_line", "was": "viewer", "role": "approver", "about": "eve@example.com"}),
+                "10:46:02.118 | command line | role changed | eve@example.com |  | viewer → approver | ",
             ),
             (
                 "pause",

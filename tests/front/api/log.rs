@@ -1,10 +1,26 @@
 //! `GET /api/v1/audit`.
 
 use countersign::store::people::Role;
+use countersign::workflow::PauseTarget;
 use serde_json::{Value, json};
 
 use super::refund;
 use crate::support::{TestApp, backends};
+
+backends!(changes_of_accounts_say_whose);
+async fn changes_of_accounts_say_whose(app: &TestApp) {
+    let (owner, viewer) = (app.person(Role::Owner).await, app.person(Role::Viewer).await);
+    let (auth, gate) = (&app.inner.auth, &app.inner.gate);
+    auth.set_role(&viewer.email, Role::Auditor).await.unwrap();
+    let agent = auth.rotate("reader").await.unwrap().agent;
+    gate.set_pause_as_operator(PauseTarget::Agent(agent.id), true).await.unwrap();
+
+    let log = owner.get("/audit?limit=3").await.ok();
+    let about: Vec<_> = log["events"].as_array().unwrap().iter().map(|event| &event["about"]).collect();
+    assert_eq!(about, ["reader", "reader", &viewer.email]);
+    let page = app.session(owner).await.get("/audit?category=accounts").await.html;
+    assert!(page.contains(&format!("<td class=\"date\"><bdi>{}</bdi></td>", viewer.email)), "{page}");
+}
 
 backends!(the_log_is_read_page_by_page_and_by_filter);
 async fn the_log_is_read_page_by_page_and_by_filter(app: &TestApp) {

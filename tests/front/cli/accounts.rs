@@ -38,7 +38,11 @@ async fn people_come_and_go(database: &Database) {
 
     program.run(&["person", "role", "--email", "ana@example.com", "--role", "auditor"]).ok();
     let list = program.run(&["person", "list", "--json"]).json();
-    assert_eq!(list, json!([{ "email": "ana@example.com", "role": "auditor", "enabled": true }]));
+    let id = &list[0]["id"];
+    assert_eq!(
+        list,
+        json!([{ "id": id, "email": "ana@example.com", "role": "auditor", "enabled": true }])
+    );
 
     let disable = ["person", "disable", "--email", "ana@example.com"];
     assert_eq!(program.run(&disable).ok(), "ana@example.com is disabled.\n");
@@ -80,7 +84,9 @@ async fn agents_come_and_go(database: &Database) {
 
     program.run(&["agent", "scopes", "--name", "helper", "--scope", "orders:write"]).ok();
     let list = program.run(&["agent", "list", "--json"]).json();
-    let helper = json!({ "name": "helper", "scopes": ["orders:write"], "owner": "owner@example.com", "revoked": false });
+    let helper = json!({
+        "id": caller.agent_id, "name": "helper", "scopes": ["orders:write"], "owner": "owner@example.com", "revoked": false,
+    });
     assert_eq!(list, json!([helper]));
 
     let rotated = program.run(&["agent", "rotate", "--name", "helper", "--json"]).json();
@@ -146,6 +152,10 @@ backends!(a_pause_comes_into_force_and_ends);
 async fn a_pause_comes_into_force_and_ends(database: &Database) {
     let program = Program::on(database);
     program.run(&["agent", "add", "--name", "helper", "--scope", "orders:read"]).ok();
+    program.run(&["pause", "--agent", "helper"]).ok();
+    let told = program.run(&["resume"]).ok();
+    assert_eq!(told, "There is no pause of everything.\nThere is one of an agent (--agent helper).\n");
+    program.run(&["resume", "--agent", "helper"]).ok();
     for target in [&[][..], &["--kind", "refund"], &["--agent", "helper"]] {
         let run = |command: &str| program.run(&[&[command], target].concat()).ok();
         assert!(run("pause").starts_with("Paused "), "{target:?}");
