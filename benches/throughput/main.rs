@@ -147,7 +147,7 @@ async fn approve(address: &str, cast: &Cast, asked: Arc<Vec<String>>, at_once: u
     });
     let look = move |answer: &Value| {
         let text = |name: &str| answer[name].as_str().map(ToOwned::to_owned).ok_or("no such member");
-        heard.lock().unwrap().push((text("id")?, text("digest")?));
+        heard.lock().unwrap().push((text("action_id")?, text("digest")?));
         Ok(())
     };
     ask(address, 8, Duration::MAX, 0..count, &details, look).await?;
@@ -231,17 +231,20 @@ async fn floors(backend: Backend) -> Outcome<Floors> {
         let requests = run(&sample.request, calls.clone(), at_once)?;
         Outcome::Ok((requests, run(&sample.approval, calls, at_once)?))
     };
-    let mut at = Vec::new();
-    let alone = both(range(AT_ONCE.len()), 1)?;
+    let (mut at, mut others) = (Vec::new(), (Vec::new(), Vec::new()));
+    let name = match backend {
+        Backend::Sqlite => {
+            let alone = both(range(AT_ONCE.len()), 1)?;
+            others = (vec![("a bare loop", alone.0)], vec![("a bare loop", alone.1)]);
+            "a bare loop, committed together"
+        }
+        Backend::Postgres => "pgbench",
+    };
     for (step, at_once) in AT_ONCE.into_iter().enumerate() {
         let (requests, approvals) = both(range(step), at_once)?;
-        let named = |rate, alone| match backend {
-            Backend::Sqlite => vec![("a bare loop, committed together", rate), ("a bare loop", alone)],
-            Backend::Postgres => vec![("pgbench", rate)],
-        };
         let floor = Floor {
-            requests: named(requests, alone.0),
-            approvals: named(approvals, alone.1),
+            requests: [&[(name, requests)], &others.0[..]].concat(),
+            approvals: [&[(name, approvals)], &others.1[..]].concat(),
         };
         at.push((at_once, floor));
     }
