@@ -153,3 +153,23 @@ impl Auth {
         written
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_of_each_name_waits_for_the_log_whether_there_is_such_an_account_or_not() {
+        let failures = Failures::default();
+        let waits = |actor: Actor, name: &str| {
+            let entry = Entry::denied(What::SignIn, actor, &Source::CLI, Code::Unauthenticated);
+            failures.count(&entry, Typed::of(name)).is_some()
+        };
+        let known = || Actor::Person("p1".to_owned());
+        assert!(waits(Actor::Stranger, "nobody@example.com"));
+        assert!(waits(Actor::Stranger, "no.one@example.com"));
+        assert!(waits(known(), "ana@example.com"));
+        assert!(!waits(Actor::Stranger, "no.one@example.com"));
+        assert!(!waits(known(), "ana@example.com"));
+    }
+}

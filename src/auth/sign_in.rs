@@ -36,7 +36,8 @@ impl Auth {
         let email = fold_email(email);
         let typed = Typed::of(&email);
         if let Err(denial) = self.limits.take(&email, source) {
-            self.failed(What::SignIn, Actor::Stranger, typed, source, Code::RateLimited).await?;
+            self.failed(What::SignIn, Actor::Stranger, Typed::default(), source, Code::RateLimited)
+                .await?;
             return Err(denial.into());
         }
         let person = self.db.read(move |conn| people::by_email(conn, &email)).await?;

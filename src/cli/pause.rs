@@ -84,13 +84,13 @@ async fn switch(config: Config, target: Target, on: bool) -> Result<()> {
 pub(super) fn in_force(conn: &mut Conn) -> QueryResult<Vec<(pauses::Pause, String)>> {
     let (paused, agents) = (pauses::all(conn)?, agents::all(conn)?);
     let named = |pause: pauses::Pause| {
-        let what = match pause.target.split_once(':') {
-            Some(("kind", name)) => format!("a kind (--kind {name})"),
-            Some((_, id)) => {
-                let name = agents.iter().find(|agent| agent.id == id).map(|agent| agent.name.as_str());
-                format!("an agent (--agent {})", shell_word(name.unwrap_or(id)))
+        let what = match PauseTarget::from_key(&pause.target) {
+            Some(PauseTarget::Kind(name)) => format!("a kind (--kind {name})"),
+            Some(PauseTarget::Agent(id)) => {
+                let name = agents.iter().find(|agent| agent.id == id).map_or(&id, |agent| &agent.name);
+                format!("an agent (--agent {})", shell_word(name))
             }
-            None => "everything".to_owned(),
+            Some(PauseTarget::Everything) | None => "everything".to_owned(),
         };
         (pause, what)
     };

@@ -49,7 +49,7 @@ impl Connections {
             return current;
         }
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        if current.0 != age {
+        if current.0 < age {
             *current = (age, set(&self.url, self.size, self.opening));
         }
         current.clone()

@@ -82,8 +82,6 @@ pub(super) const CHECKOUT: Duration = Duration::from_secs(5);
 /// How many may wait to write. Each holds what it was asked for; more of them are turned away. Reads are over soon, and people's
 /// wait behind those of agents: they are turned away by the clock alone.
 pub(super) const WAITING: usize = 1_024;
-/// How many threads may wait for servers that fell silent.
-const LOSSES: usize = 128;
 const SQLITE_READERS: u32 = 4;
 /// SQLite has one writer; one connection makes a fair queue of this process's.
 const SQLITE_WRITERS: u32 = 1;
@@ -98,7 +96,7 @@ pub(super) struct Pool {
     turns: Arc<Semaphore>,
     /// One for each who may wait.
     places: Semaphore,
-    /// One for each connection that may be given up and still be there.
+    /// One for each connection that may be given up and still be there: as many again, or the server would run out of them.
     losses: Arc<Semaphore>,
 }
 
@@ -218,6 +216,6 @@ fn build(url: &DatabaseUrl, size: u32, opening: Opening, age: &Age, waiting: usi
         connections: Connections::to(url, size, opening, age),
         turns: Arc::new(Semaphore::new(size as usize)),
         places: Semaphore::new(waiting),
-        losses: Arc::new(Semaphore::new(LOSSES)),
+        losses: Arc::new(Semaphore::new(size as usize)),
     }
 }

@@ -42,8 +42,8 @@ impl Heard {
         self.given_up.store(true, Ordering::SeqCst);
     }
 
-    /// Whether somebody was told that the outcome is unknown. What is not committed by then must not be any more: it may have
-    /// been done again meanwhile, or undone.
+    /// Whether somebody was told that the outcome is unknown. What is on its way to its COMMIT by then has to turn back: it may
+    /// have been done again meanwhile, or undone.
     pub(super) fn is_given_up(&self) -> bool {
         self.given_up.load(Ordering::SeqCst)
     }

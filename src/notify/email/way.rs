@@ -143,7 +143,8 @@ async fn heard(
             return Err("it hung up".into());
         }
         // The last line of a reply has a space behind its digits.
-        if reply.as_bytes()[begin..].get(3) != Some(&b'-') {
+        let line = &reply.as_bytes()[begin..];
+        if !line[..3.min(line.len())].iter().all(u8::is_ascii_digit) || line.get(3) != Some(&b'-') {
             break;
         }
     }
