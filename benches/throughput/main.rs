@@ -2,7 +2,7 @@
 //!
 //! `cargo bench --bench throughput` prints a table for SQLite and one for Postgres: durable requests, replays, reads and
 //! approvals a second, with 1 to 128 callers, each beside its floor. A floor is the statements of the call alone, in a bare
-//! loop or sent by pgbench; for reads it is a tool that does nothing. `docs/performance.md` explains a run.
+//! loop or sent by pgbench; for reads it is a tool that does nothing.
 
 mod bare;
 #[allow(dead_code, reason = "the tests need more of it")]

@@ -46,6 +46,11 @@ fn hear(event: InstrumentationEvent<'_>) {
     }
 }
 
+/// Leaves out what was sent so far.
+pub fn forget() {
+    SENT.lock().unwrap().clear();
+}
+
 /// What was sent since the last time, without what begins and ends transactions.
 pub fn heard() -> Outcome<Vec<Statement>> {
     let sent = std::mem::take(&mut *SENT.lock().unwrap());

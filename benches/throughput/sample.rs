@@ -33,7 +33,7 @@ pub async fn take(database: &str, cast: &Cast) -> Outcome<Sample> {
 }
 
 async fn once(app: &App, cast: &Cast, order: usize) -> Outcome<(Vec<Statement>, Vec<Statement>)> {
-    recorded::heard()?;
+    recorded::forget();
     let caller = app.gateway.authenticate(&cast.key, &Source::INTERNAL).await?;
     let Value::Object(arguments) = super::refund(order) else {
         unreachable!("it is an object")
@@ -43,7 +43,7 @@ async fn once(app: &App, cast: &Cast, order: usize) -> Outcome<(Vec<Statement>, 
     let request = recorded::heard()?;
     let id = answer.body["action_id"].as_str().ok_or_else(|| format!("refused: {}", answer.body))?;
     let detail = app.gate.detail(id).await?;
-    recorded::heard()?;
+    recorded::forget();
     let visitor = app.auth.api_token(&cast.token, &Source::INTERNAL).await?;
     let approval = Approval {
         digest: detail.action.digest.clone(),
