@@ -14,7 +14,6 @@ mod token;
 use std::sync::Arc;
 
 pub use failures::Failures;
-use failures::Typed;
 pub use limits::SignInLimits;
 pub use password::warm_up;
 pub use secret::{Secret, equal as same_secret};
@@ -131,7 +130,7 @@ impl Auth {
             TokenKind::Agent => ("agent key", Actor::Agent),
             TokenKind::Person | TokenKind::Session => ("API token", Actor::Person),
         };
-        let (presented, typed) = (self.secret.present(kind, text), Typed::default());
+        let presented = self.secret.present(kind, text);
         let found = self.db.read(move |conn| {
             let stored = credentials::find(conn, presented.prefix())?;
             let genuine = presented.matches(stored.as_ref().map(|stored| stored.mac.as_str()));
@@ -146,7 +145,7 @@ impl Auth {
             Ok(held) => Ok(held),
             Err(owner) => {
                 let actor = owner.map_or(Actor::Stranger, actor);
-                self.failed(What::Authentication, actor, typed, source, Code::Unauthenticated).await?;
+                self.failed(What::Authentication, actor, source, Code::Unauthenticated).await?;
                 Err(Denial::new(Code::Unauthenticated, format!("The {name} is not valid.")).into())
             }
         }

@@ -32,7 +32,7 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// The failures since their counts were last written.
 #[derive(Default)]
-pub struct Failures(Mutex<HashMap<(Kind, Typed), Tally>>);
+pub struct Failures(Mutex<HashMap<Key, Tally>>);
 
 /// Stands for what somebody typed to say who they are; nothing where they did not have to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -46,6 +46,9 @@ impl Typed {
     }
 }
 
+/// What is counted together until it is written.
+type Key = (Kind, Typed);
+
 /// The failures of one kind.
 #[derive(Clone, Copy, Default)]
 struct Tally {
@@ -57,7 +60,7 @@ struct Tally {
 
 impl Failures {
     /// Counts a failure whose like is fresh in the log; otherwise answers its kind, which is fresh from now on.
-    fn count(&self, entry: &Entry, typed: Typed) -> Option<(Kind, Typed)> {
+    fn count(&self, entry: &Entry, typed: Typed) -> Option<Key> {
         let mut tallies = self.lock();
         let mut kind = (Kind::of(entry), typed);
         if tallies.len() >= MOST && !tallies.contains_key(&kind) {
@@ -73,24 +76,29 @@ impl Failures {
     }
 
     /// Takes back that one of the kind is on its way into the log. What was counted meanwhile was answered, and stays.
-    fn not_written(&self, kind: &(Kind, Typed)) {
+    fn not_written(&self, kind: &Key) {
         if let Some(tally) = self.lock().get_mut(kind) {
             tally.fresh = false;
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<(Kind, Typed), Tally>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Key, Tally>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Auth {
-    /// Records that somebody was not let in, whoever they said they were.
-    pub(super) async fn failed(
+    /// Records that somebody was not let in.
+    pub(super) async fn failed(&self, what: What, actor: Actor, source: &Source, code: Code) -> Result<()> {
+        self.failed_as(Typed::default(), what, actor, source, code).await
+    }
+
+    /// The same of somebody who said who they are.
+    pub(super) async fn failed_as(
         &self,
+        typed: Typed,
         what: What,
         actor: Actor,
-        typed: Typed,
         source: &Source,
         code: Code,
     ) -> Result<()> {

@@ -34,12 +34,11 @@ impl Auth {
     /// person, after the same time.
     pub async fn sign_in(&self, email: &str, password: &str, source: &Source) -> Result<SignedIn> {
         let email = fold_email(email);
-        let typed = Typed::of(&email);
         if let Err(denial) = self.limits.take(&email, source) {
-            self.failed(What::SignIn, Actor::Stranger, Typed::default(), source, Code::RateLimited)
-                .await?;
+            self.failed(What::SignIn, Actor::Stranger, source, Code::RateLimited).await?;
             return Err(denial.into());
         }
+        let typed = Typed::of(&email);
         let person = self.db.read(move |conn| people::by_email(conn, &email)).await?;
         let hash = person.as_ref().map(|person| person.password_hash.clone());
         let verified = if password.len() <= password::MAX_BYTES {
@@ -49,7 +48,7 @@ impl Auth {
         };
         let genuine = match verified {
             Err(Error::Denied(denial)) => {
-                self.failed(What::SignIn, Actor::Stranger, typed, source, denial.code).await?;
+                self.failed_as(typed, What::SignIn, Actor::Stranger, source, denial.code).await?;
                 return Err(denial.into());
             }
             verified => verified?,
@@ -62,7 +61,7 @@ impl Auth {
             Some(signed_in) => Ok(signed_in),
             None => {
                 let actor = person.map_or(Actor::Stranger, |person| Actor::Person(person.id));
-                self.failed(What::SignIn, actor, typed, source, Code::Unauthenticated).await?;
+                self.failed_as(typed, What::SignIn, actor, source, Code::Unauthenticated).await?;
                 Err(Denial::new(Code::Unauthenticated, "E-mail address or password is not right.").into())
             }
         }
