@@ -93,13 +93,12 @@ pub async fn list(request: HttpRequest, gate: web::Data<Gate>) -> Result<HttpRes
 }
 
 impl From<Logged> for LogEvent {
-    fn from(Logged { event, who, about }: Logged) -> Self {
+    fn from(logged: Logged) -> Self {
         Self {
-            seq: event.seq,
-            who,
-            about,
-            // Stored by this program, as JSON.
-            body: serde_json::from_str(&event.body).unwrap_or_default(),
+            seq: logged.event.seq,
+            who: logged.who,
+            about: logged.about,
+            body: logged.body,
         }
     }
 }

@@ -47,6 +47,8 @@ pub struct Page {
 #[derive(Debug, Clone)]
 pub struct Logged {
     pub event: Event,
+    /// The event's own body, read.
+    pub body: Value,
     /// The e-mail address or the agent's name as it is today; nothing for strangers and the system.
     pub who: Option<String>,
     /// The same of the account that was changed, or of the agent that was paused.
@@ -140,23 +142,25 @@ fn actor_named(conn: &mut Conn, name: &str) -> QueryResult<Option<String>> {
 }
 
 fn with_names(conn: &mut Conn, found: Vec<Event>) -> QueryResult<Vec<Logged>> {
-    let about: Vec<_> = found.iter().map(account).collect();
+    // Stored by this program, as JSON.
+    let bodies: Vec<Value> =
+        found.iter().map(|event| serde_json::from_str(&event.body).unwrap_or_default()).collect();
     let actors = found.iter().filter_map(|event| event.actor_id.clone());
-    let names = names(conn, actors.chain(about.iter().flatten().cloned()).collect())?;
-    let logged = |(event, about): (Event, Option<String>)| Logged {
+    let accounts = bodies.iter().filter_map(account).map(ToOwned::to_owned);
+    let names = names(conn, actors.chain(accounts).collect())?;
+    let logged = |(event, body): (Event, Value)| Logged {
         who: event.actor_id.as_ref().and_then(|id| names.get(id).cloned()),
-        about: about.and_then(|id| names.get(&id).cloned()),
+        about: account(&body).and_then(|id| names.get(id).cloned()),
         event,
+        body,
     };
-    Ok(found.into_iter().zip(about).map(logged).collect())
+    Ok(found.into_iter().zip(bodies).map(logged).collect())
 }
 
 /// The id of the person or agent that an event is about, beside who acted.
-fn account(event: &Event) -> Option<String> {
-    let body: Value = serde_json::from_str(&event.body).ok()?;
+fn account(body: &Value) -> Option<&str> {
     let paused = || body["target"].as_str()?.strip_prefix("agent:");
-    let id = body["person_id"].as_str().or_else(|| body["agent_id"].as_str()).or_else(paused);
-    id.map(ToOwned::to_owned)
+    body["person_id"].as_str().or_else(|| body["agent_id"].as_str()).or_else(paused)
 }
 
 /// The names of agents and the e-mail addresses of people, by id.

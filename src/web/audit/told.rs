@@ -35,8 +35,7 @@ impl Row {
         kind_title: &impl Fn(&str) -> String,
         now: Timestamp,
     ) -> Self {
-        let event = &logged.event;
-        let body: Value = serde_json::from_str(&event.body).unwrap_or_default();
+        let Logged { event, body, .. } = logged;
         let text = |name: &str| body[name].as_str().unwrap_or_default();
         let (on, href) = match (&event.action_id, &event.subject) {
             (Some(id), _) => {
@@ -58,11 +57,11 @@ impl Row {
                 (None, "internal") => "Countersign".to_owned(),
                 (None, _) => "not signed in".to_owned(),
             },
-            what: what(logged, &body, kind_title),
+            what: what(logged, kind_title),
             on,
             href,
             from: from(text("door"), text("address")),
-            outcome: outcome(logged, &body),
+            outcome: outcome(logged),
             tone: match event.outcome.as_str() {
                 _ if event.denied => "denied",
                 "executed" | "done" => "ok",
@@ -72,8 +71,8 @@ impl Row {
     }
 }
 
-fn what(logged: &Logged, body: &Value, kind_title: &impl Fn(&str) -> String) -> String {
-    let event = &logged.event;
+fn what(logged: &Logged, kind_title: &impl Fn(&str) -> String) -> String {
+    let Logged { event, body, .. } = logged;
     let text = |name: &str| body[name].as_str().unwrap_or_default();
     let kind = kind_title(text("kind"));
     let tried =
@@ -107,8 +106,8 @@ fn what(logged: &Logged, body: &Value, kind_title: &impl Fn(&str) -> String) -> 
     }
 }
 
-fn outcome(logged: &Logged, body: &Value) -> String {
-    let event = &logged.event;
+fn outcome(logged: &Logged) -> String {
+    let Logged { event, body, .. } = logged;
     match (event.event.as_str(), body["rule"].as_str(), body["was"].as_str()) {
         (_, Some(rule), _) => format!("{}: {rule}", event.outcome),
         ("account", _, Some(was)) => {
@@ -158,6 +157,7 @@ mod tests {
             },
             who: body["who"].as_str().map(ToOwned::to_owned),
             about: body["about"].as_str().map(ToOwned::to_owned),
+            body,
         };
         let headlines = BTreeMap::from([("a1".to_owned(), "Refund order #1044".to_owned())]);
         let row = Row::of(&logged, &headlines, &|kind: &str| kind.replace('_', " "), at);
