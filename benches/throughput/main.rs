@@ -222,7 +222,7 @@ impl Floors {
 
 async fn floors(backend: Backend) -> Outcome<Floors> {
     let site = Site::prepared(backend, range(AT_ONCE.len()).end)?;
-    let sample = sample::take(&site.absolute_url(), &site.cast).await?;
+    let sample = sample::take(site.url(), &site.cast).await?;
     let run = |statements, calls: Range<usize>, at_once| match backend {
         Backend::Sqlite => bare::run(&bare::open(&site.file())?, statements, calls, at_once),
         Backend::Postgres => pgbench::run(site.folder(), site.url(), statements, calls, at_once),

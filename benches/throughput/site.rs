@@ -26,9 +26,10 @@ impl Site {
         let is_postgres = backend == Backend::Postgres;
         // One that keeps what it has, unlike those of the tests.
         let cluster = is_postgres.then(|| Cluster::new(|_| "fsync = on\nmax_connections = 200".to_owned()));
-        let url = cluster.as_ref().map_or("sqlite://bench.db".to_owned(), |cluster| {
-            format!("postgres://postgres@{}/postgres", cluster.address())
-        });
+        let url = match &cluster {
+            Some(cluster) => format!("postgres://postgres@{}/postgres", cluster.address()),
+            None => format!("sqlite://{}", file_in(&folder).display()),
+        };
         let place = Place {
             folder: folder.path(),
             url: &url,
@@ -37,7 +38,7 @@ impl Site {
         let more = orders::sql(orders, is_postgres);
         match &cluster {
             Some(cluster) => cluster.run(&format!("{more}; ANALYZE")),
-            None => bare::open(&folder.path().join("bench.db"))?.execute_batch(&more)?,
+            None => bare::open(&file_in(&folder))?.execute_batch(&more)?,
         }
         Ok(Self {
             url,
@@ -62,15 +63,11 @@ impl Site {
         &self.url
     }
 
-    /// From wherever.
-    pub fn absolute_url(&self) -> String {
-        match self.url.strip_prefix("sqlite://") {
-            Some(_) => format!("sqlite://{}", self.file().display()),
-            None => self.url.clone(),
-        }
-    }
-
     pub fn file(&self) -> PathBuf {
-        self.folder().join("bench.db")
+        file_in(&self.folder)
     }
+}
+
+fn file_in(folder: &TempDir) -> PathBuf {
+    folder.path().join("bench.db")
 }

@@ -12,7 +12,7 @@ use std::{
 use diesel::connection::{Instrumentation, InstrumentationEvent, get_default_instrumentation};
 
 /// How long a server may say nothing: longer than a statement of ours may take.
-pub(super) const SILENCE: Duration = Duration::from_secs(25);
+const SILENCE: Duration = Duration::from_secs(25);
 
 /// When the server was heard last, and whether it was given up.
 #[derive(Clone)]

@@ -50,8 +50,7 @@ enum Ended {
 impl Ended {
     /// Failed for now.
     fn failed(words: impl Into<String>) -> Self {
-        let (words, lasting) = (words.into(), false);
-        Self::Failed(Failure { words, lasting })
+        Self::Failed(Failure::passing(words.into()))
     }
 }
 

@@ -27,9 +27,7 @@ async fn a_server_that_nobody_vouches_for_gets_no_mail(backend: &Backend) {
     for line in [Line::StartTls, Line::Tls] {
         let post = Post::on(line);
         let app = TestApp::with(*backend, |config| config.smtp_url = Some(post.url.parse().unwrap())).await;
-        app.person(Role::Approver).await;
-        app.order("#1001", 50_000).await;
-        app.ask("request_refund", shop::refund("1001", 100)).await;
+        ask_once(&app).await;
         work(&app.inner.notifier).await;
         let page = app.session(app.person(Role::Owner).await).await.get("/deliveries").await;
         assert!(
@@ -178,11 +176,9 @@ async fn a_wrong_password_is_told_without_what_the_server_repeats(backend: &Back
     let app = TestApp::with(*backend, |config| {
         post.set_in(config);
         config.smtp_url = Some(post.url.replace("p%40ss", "another").parse().unwrap());
-    });
-    let app = app.await;
-    app.person(Role::Approver).await;
-    app.order("#1001", 50_000).await;
-    app.ask("request_refund", shop::refund("1001", 100)).await;
+    })
+    .await;
+    ask_once(&app).await;
     work(&app.inner.notifier).await;
     let told = "last_error = 'The mail server does not take this user and password (535).'";
     assert_eq!(app.rival().count("outbox", told), 1);
@@ -193,9 +189,7 @@ async fn a_server_without_starttls_is_told_from_one_that_is_away(backend: &Backe
     let post = Post::open();
     let server = post.url.replace("?tls=none", "");
     let app = TestApp::with(*backend, |config| config.smtp_url = Some(server.parse().unwrap())).await;
-    app.person(Role::Approver).await;
-    app.order("#1001", 50_000).await;
-    app.ask("request_refund", shop::refund("1001", 100)).await;
+    ask_once(&app).await;
     work(&app.inner.notifier).await;
     let said = "status = 'waiting' AND last_error LIKE '%does not offer STARTTLS%smtps://%tls=none%'";
     assert_eq!(app.rival().count("outbox", said), 1);
@@ -256,9 +250,14 @@ async fn a_server_that_hangs_holds_up_nobody_else(backend: &Backend) {
 /// An approver, and a request that is told of while the post office does that.
 async fn asked_once(backend: Backend, post: &Post, fault: impl Into<Option<Fault>>) -> TestApp {
     let app = with_post(backend, post).await;
+    post.does(fault);
+    ask_once(&app).await;
+    app
+}
+
+/// An approver, and a request to tell of.
+async fn ask_once(app: &TestApp) {
     app.person(Role::Approver).await;
     app.order("#1001", 50_000).await;
-    post.does(fault);
     app.ask("request_refund", shop::refund("1001", 100)).await;
-    app
 }
