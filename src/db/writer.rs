@@ -221,8 +221,8 @@ fn together(
 /// # Errors
 /// If it took the transaction with it.
 fn in_savepoint(conn: &mut Conn, job: &mut dyn Job) -> Result<Result<()>> {
+    let around = depth(conn);
     Manager::begin_transaction(conn)?;
-    let within = depth(conn);
     let ran = catch_unwind(AssertUnwindSafe(|| job.run(conn)));
     let error = match ran {
         // A transaction that SQLite gave up in the middle has no savepoint to release.
@@ -231,12 +231,13 @@ fn in_savepoint(conn: &mut Conn, job: &mut dyn Job) -> Result<Result<()>> {
         Err(panic) => Error::Internal(said(panic.as_ref()).into()),
     };
     // A panic may have left savepoints of its own.
-    while depth(conn) >= within {
+    while depth(conn) > around {
         if Manager::rollback_transaction(conn).is_err() {
             return Err(error);
         }
     }
-    Ok(Err(error))
+    // The job may have met that failure itself, when it undid a savepoint of its own: then there is nothing around it either.
+    if depth(conn) == around { Ok(Err(error)) } else { Err(error) }
 }
 
 /// How many transactions and savepoints are open.

@@ -105,13 +105,17 @@ fn a_transaction_that_ends_in_the_middle_is_told_to_whoever_ended_it() {
              BEGIN SELECT RAISE(ROLLBACK, 'it is all over'); END",
         );
         let held = table.hold(0).await;
-        let (before, ending, after) = (table.insert(1, 10), table.insert(2, 13), table.insert(3, 10));
-        table.until_queued(3).await;
+        let (before, ending) = (table.insert(1, 10), table.insert(2, 13));
+        let ending_within = table.write(|conn| Ok(savepoint(conn, |conn| insert(conn, 3, 13))?.is_none()));
+        let after = table.insert(4, 10);
+        table.until_queued(4).await;
         held.release().await;
         assert!(before.await.unwrap().is_ok() && after.await.unwrap().is_ok());
-        let error = ending.await.unwrap().unwrap_err().to_string();
-        assert!(error.contains("it is all over"), "{error}");
-        assert_eq!(table.rows(), ["0", "1", "3"]);
+        let errors = [ending.await.unwrap().unwrap_err(), ending_within.await.unwrap().unwrap_err()];
+        for error in errors {
+            assert!(error.to_string().contains("it is all over"), "{error}");
+        }
+        assert_eq!(table.rows(), ["0", "1", "4"]);
     });
 }
 
