@@ -20,10 +20,7 @@ pub use rate::Rate;
 pub use tools::Tool;
 
 use crate::{
-    audit::{
-        self, Actor, Entry, Source, What,
-        floods::{Kind as Repeated, record_unbounded},
-    },
+    audit::{self, Actor, Entry, Source, What},
     auth::Auth,
     error::{Code, Denial, Error, Result},
     kinds::{JsonObject, Kind, ReadTool},
@@ -226,13 +223,13 @@ impl Gateway {
     }
 
     async fn record(&self, entry: Entry, bound: Bound) -> Result<()> {
+        if matches!(bound, Bound::None) {
+            return self.auth.denied(entry).await;
+        }
         let (clock, event) = (self.gate.clock.clone(), new_id());
         let recorded = self.gate.db.write(move |conn| {
             let now = clock.now(conn)?;
-            match bound {
-                Bound::Limited => audit::record(conn, &event, now, &entry),
-                Bound::None => record_unbounded(conn, &event, now, &Repeated::of(&entry), &entry),
-            }
+            audit::record(conn, &event, now, &entry)
         });
         recorded.await
     }
@@ -260,7 +257,7 @@ impl Gateway {
 enum Bound {
     /// It took a token of the read or flood limit.
     Limited,
-    /// Nothing does: after the first in a minute it is only counted.
+    /// Nothing does: while one is fresh in the log, the others are only counted, and cost no write.
     None,
 }
 

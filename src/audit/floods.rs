@@ -42,9 +42,14 @@ impl Kind {
         }
     }
 
-    /// The same denial as one of many strangers', who are no longer told apart.
+    /// The same denial as one of many, whose addresses are no longer told apart, and of whom only agents are: there are no more
+    /// of these than owners made.
     #[must_use]
     pub fn elsewhere(self) -> Self {
+        if matches!(self.actor, Actor::Agent(_)) {
+            let address = self.address.map(|_| ELSEWHERE.to_owned());
+            return Self { address, ..self };
+        }
         Self {
             actor: Actor::Stranger,
             address: (!is_decision(self.what)).then(|| ELSEWHERE.to_owned()),
@@ -65,11 +70,6 @@ impl Kind {
             ..
         } = counter;
         (event, actor_kind, actor_id, door, address, code)
-    }
-
-    /// A denial of this kind of which nothing else is known.
-    fn entry(&self) -> Entry {
-        denied(self.what, self.what, self.actor.clone(), self.door, self.address.clone(), &self.code)
     }
 
     fn counter(&self, at: Timestamp, denials: i64) -> Flood {
@@ -101,13 +101,20 @@ pub fn record_unbounded(
     record(conn, id, at, entry)
 }
 
-/// Counts denials that happened since the first of their kind was written. When a new minute has begun, they begin with
-/// an event of their own.
-pub fn count(conn: &mut Conn, id: &str, at: Timestamp, kind: &Kind, denials: i64) -> QueryResult<()> {
+/// Counts denials that happened since one of their kind was written. When a new minute has begun, they begin with the event of
+/// the first among them.
+pub fn count(
+    conn: &mut Conn,
+    id: &str,
+    at: Timestamp,
+    kind: &Kind,
+    denials: i64,
+    first: &Entry,
+) -> QueryResult<()> {
     if floods::add(conn, &kind.counter(at, denials))? > denials {
         return Ok(());
     }
-    record(conn, id, at, &kind.entry())
+    record(conn, id, at, first)
 }
 
 /// Whether there is a counter of a past minute to close.

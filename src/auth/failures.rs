@@ -1,8 +1,10 @@
-//! Failed sign-ins, keys and tokens, and decisions that never reach the gate: one way into the log for all doors.
+//! Failed sign-ins, keys and tokens, agents' calls beyond their scopes and limits, and decisions that never reach the gate: one
+//! way into the log for all doors.
 //!
-//! The first of its kind is an event before it is answered. While that is fresh the others are counted in memory, and
-//! every few seconds their count goes to the database: guessing costs no write per guess. A process that is killed
-//! loses the count of its last seconds, never the first.
+//! The first of its kind is an event before it is answered, and before any other of its kind is. While that is fresh the others
+//! are counted in memory, and every few seconds their count goes to the database: guessing costs no write per guess, and an agent
+//! that is turned away takes nobody's place in the queue of writes. A process that is killed loses the count of its last seconds,
+//! never the first.
 //!
 //! Whether a failure waits for the database must not depend on whether there is such an account, which its time would tell:
 //! what is fresh is told apart by the name that was typed, known or not.
@@ -14,17 +16,20 @@ use std::{
     time::Duration,
 };
 
+use tokio::sync::watch;
+
 use super::Auth;
 use crate::{
     audit::{
         Actor, Entry, Source, What,
         floods::{Kind, count, record_unbounded},
     },
-    error::{Code, Result},
+    error::{Code, Error, Result},
     store::new_id,
 };
 
-/// So many kinds are told apart at once; the others count as one. It bounds the rows that a crowd of addresses makes.
+/// So many kinds are told apart at once; of strangers the others count as one. It bounds the rows that a crowd of addresses
+/// makes.
 const MOST: usize = 1000;
 /// How long a process that is to end waits for the database. With the grace of requests under way it is less than the ten
 /// seconds after which a container is killed.
@@ -50,35 +55,97 @@ impl Typed {
 type Key = (Kind, Typed);
 
 /// The failures of one kind.
-#[derive(Clone, Copy, Default)]
+#[derive(Default)]
 struct Tally {
     /// How many were answered that are in no event and no counter yet.
     count: i64,
-    /// Whether one of the kind is fresh in the log, or on its way there.
-    fresh: bool,
+    /// The first of them, for an event of its own if a new minute has begun by then.
+    first: Option<Entry>,
+    standing: Standing,
+}
+
+/// Whether one of the kind is in the log.
+#[derive(Default)]
+enum Standing {
+    #[default]
+    Unknown,
+    /// It is on its way there; who waits hears whether it arrived.
+    UnderWay(watch::Receiver<Option<bool>>),
+    Fresh,
+}
+
+/// What somebody has to do who is to be told of a failure.
+enum Course {
+    /// Write it down, and say whether that went well.
+    Write(Key, watch::Sender<Option<bool>>),
+    /// Wait until another of its kind is written down.
+    Wait(watch::Receiver<Option<bool>>),
+    /// Nothing: it is counted.
+    Counted,
+}
+
+/// What is to be written of one kind.
+struct Counted {
+    key: Key,
+    count: i64,
+    first: Entry,
 }
 
 impl Failures {
-    /// Counts a failure whose like is fresh in the log; otherwise answers its kind, which is fresh from now on.
-    fn count(&self, entry: &Entry, typed: Typed) -> Option<Key> {
+    /// Counts a failure whose like is fresh in the log; otherwise says how one gets there.
+    fn count(&self, entry: &Entry, typed: Typed) -> Course {
         let mut tallies = self.lock();
-        let mut kind = (Kind::of(entry), typed);
-        if tallies.len() >= MOST && !tallies.contains_key(&kind) {
-            kind = (kind.0.elsewhere(), Typed::default());
+        let mut key = (Kind::of(entry), typed);
+        if tallies.len() >= MOST && !tallies.contains_key(&key) {
+            key = (key.0.elsewhere(), Typed::default());
         }
-        let tally = tallies.entry(kind.clone()).or_default();
-        if tally.fresh {
-            tally.count += 1;
-            return None;
+        let tally = tallies.entry(key.clone()).or_default();
+        match &tally.standing {
+            Standing::Fresh => {
+                tally.count += 1;
+                tally.first.get_or_insert_with(|| entry.clone());
+                Course::Counted
+            }
+            // Whoever wrote may have gone away meanwhile, and says nothing more.
+            Standing::UnderWay(arrived) if arrived.has_changed().is_ok() => Course::Wait(arrived.clone()),
+            Standing::UnderWay(_) | Standing::Unknown => {
+                let (tell, arrived) = watch::channel(None);
+                tally.standing = Standing::UnderWay(arrived);
+                Course::Write(key, tell)
+            }
         }
-        tally.fresh = true;
-        Some(kind)
     }
 
-    /// Takes back that one of the kind is on its way into the log. What was counted meanwhile was answered, and stays.
-    fn not_written(&self, kind: &Key) {
-        if let Some(tally) = self.lock().get_mut(kind) {
-            tally.fresh = false;
+    /// Whether the one that was on its way has arrived.
+    fn arrived(&self, key: &Key, well: bool) {
+        if let Some(tally) = self.lock().get_mut(key) {
+            tally.standing = if well { Standing::Fresh } else { Standing::Unknown };
+        }
+    }
+
+    /// Takes what was counted. From now on none is fresh.
+    fn take(&self) -> Vec<Counted> {
+        let mut tallies = self.lock();
+        let taken = tallies.iter_mut().filter_map(|(key, tally)| {
+            let count = std::mem::take(&mut tally.count);
+            Some(Counted {
+                key: key.clone(),
+                count,
+                first: tally.first.take()?,
+            })
+        });
+        let taken = taken.collect();
+        tallies.retain(|_, tally| matches!(tally.standing, Standing::UnderWay(_)));
+        taken
+    }
+
+    /// Gives back what could not be written.
+    fn give_back(&self, counted: Vec<Counted>) {
+        let mut tallies = self.lock();
+        for Counted { key, count, first } in counted {
+            let tally = tallies.entry(key).or_default();
+            tally.count += count;
+            tally.first = Some(first);
         }
     }
 
@@ -106,22 +173,33 @@ impl Auth {
     }
 
     /// Records a denial of somebody who is not stopped from repeating it as often as they like.
-    pub(super) async fn denied(&self, entry: Entry) -> Result<()> {
+    pub async fn denied(&self, entry: Entry) -> Result<()> {
         self.record_failure(entry, Typed::default()).await
     }
 
     async fn record_failure(&self, entry: Entry, typed: Typed) -> Result<()> {
-        let Some(kind) = self.failures.count(&entry, typed) else { return Ok(()) };
-        let (clock, event, written) = (self.clock.clone(), new_id(), kind.0.clone());
-        let recorded = self.db.write(move |conn| {
-            let now = clock.now(conn)?;
-            record_unbounded(conn, &event, now, &written, &entry)
-        });
-        let recorded = recorded.await;
-        if recorded.is_err() {
-            self.failures.not_written(&kind);
+        loop {
+            let (key, tell) = match self.failures.count(&entry, typed) {
+                Course::Counted => return Ok(()),
+                Course::Write(key, tell) => (key, tell),
+                Course::Wait(mut arrived) => {
+                    let arrived = arrived.wait_for(Option::is_some).await.ok().and_then(|well| *well);
+                    if arrived == Some(false) {
+                        return Err(Error::Unavailable("another of its kind could not be logged".into()));
+                    }
+                    continue;
+                }
+            };
+            let (clock, event, kind, written) = (self.clock.clone(), new_id(), key.0.clone(), entry.clone());
+            let recorded = self.db.write(move |conn| {
+                let now = clock.now(conn)?;
+                record_unbounded(conn, &event, now, &kind, &written)
+            });
+            let recorded = recorded.await;
+            self.failures.arrived(&key, recorded.is_ok());
+            let _ = tell.send(Some(recorded.is_ok()));
+            return recorded;
         }
-        recorded
     }
 
     /// What a process does before it ends: it writes down what was counted, unless the database keeps it waiting.
@@ -136,27 +214,25 @@ impl Auth {
 
     /// Writes down how many failures there were since the last time.
     pub async fn write_down_failures(&self) -> Result<()> {
-        let counted: Vec<_> = self.failures.lock().drain().filter(|(_, tally)| tally.count > 0).collect();
+        let counted = self.failures.take();
         if counted.is_empty() {
             return Ok(());
         }
-        let (clock, rows) = (self.clock.clone(), counted.clone());
-        let mut rows: Vec<_> =
-            rows.into_iter().map(|((kind, _), tally)| (new_id(), kind, tally.count)).collect();
-        rows.sort_by_cached_key(|(_, kind, _)| kind.order());
+        let mut rows: Vec<_> = counted
+            .iter()
+            .map(|one| (new_id(), one.key.0.clone(), one.count, one.first.clone()))
+            .collect();
+        rows.sort_by_cached_key(|(_, kind, ..)| kind.order());
+        let clock = self.clock.clone();
         let written = self.db.write(move |conn| {
             let now = clock.now(conn)?;
-            rows.iter()
-                .try_for_each(|(event, kind, failures)| count(conn, event, now, kind, *failures))
+            rows.iter().try_for_each(|(event, kind, failures, first)| {
+                count(conn, event, now, kind, *failures, first)
+            })
         });
         let written = written.await;
         if written.is_err() {
-            let mut tallies = self.failures.lock();
-            for (kind, earlier) in counted {
-                let tally = tallies.entry(kind).or_default();
-                tally.count += earlier.count;
-                tally.fresh |= earlier.fresh;
-            }
+            self.failures.give_back(counted);
         }
         written
     }
@@ -171,7 +247,14 @@ mod tests {
         let failures = Failures::default();
         let waits = |actor: Actor, name: &str| {
             let entry = Entry::denied(What::SignIn, actor, &Source::CLI, Code::Unauthenticated);
-            failures.count(&entry, Typed::of(name)).is_some()
+            match failures.count(&entry, Typed::of(name)) {
+                Course::Write(key, _) => {
+                    failures.arrived(&key, true);
+                    true
+                }
+                Course::Wait(_) => true,
+                Course::Counted => false,
+            }
         };
         let known = || Actor::Person("p1".to_owned());
         assert!(waits(Actor::Stranger, "nobody@example.com"));

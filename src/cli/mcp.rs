@@ -3,7 +3,7 @@
 use clap::Args;
 use tokio::io::{stdin, stdout};
 
-use super::{logging, open};
+use super::{logging, open, serve::stopped};
 use crate::{
     config::{self, Config, LogStyle},
     error::{Error, Result},
@@ -59,7 +59,11 @@ impl Mcp {
         }
         let app = open(config).await?;
         let chores = app.begin_chores();
-        let served = stdio::serve(app.gateway, key, stdin(), stdout()).await;
+        let stopped = stopped()?;
+        let served = tokio::select! {
+            served = stdio::serve(app.gateway, key, stdin(), stdout()) => served,
+            () = stopped => Ok(()),
+        };
         drop(chores);
         app.auth.write_down_the_last_failures().await;
         served

@@ -11,7 +11,7 @@ use crate::support::program::Program;
 use crate::support::rows::Rows;
 use crate::support::run::Fixture;
 use crate::support::settings::left_out;
-use crate::support::shop::refund;
+use crate::support::shop::{adjustment, refund};
 use crate::support::{Agent, Backend, Database, Person, TestApp, backends};
 
 backends!(a_message_that_is_none_is_an_event);
@@ -145,29 +145,71 @@ async fn guessing_leaves_few_rows_and_a_true_count(app: &TestApp) {
     assert_eq!(told(app, "authentication", "failed_sign_ins").await, 120);
 }
 
-backends!(a_denial_that_was_answered_is_counted_though_the_first_could_not_be_written);
-async fn a_denial_that_was_answered_is_counted_though_the_first_could_not_be_written(app: &TestApp) {
+backends!(none_is_answered_before_one_of_its_kind_is_in_the_log);
+async fn none_is_answered_before_one_of_its_kind_is_in_the_log(app: &TestApp) {
     let stranger = Agent {
         key: "no key of ours".to_owned(),
         ..app.agent.clone()
     };
+    let sent = || {
+        let stranger = stranger.clone();
+        tokio::spawn(async move { send(&stranger, "{}").await })
+    };
     let mut rival = app.rival();
     rival.begin(app.database.backend.break_the_log());
-    let first = tokio::spawn({
-        let stranger = stranger.clone();
-        async move { send(&stranger, "{}").await }
-    });
+    let mut under_way: Vec<_> = (0..5).map(|_| sent()).collect();
     app.until_blocked(0, 1).await;
-    for _ in 0..4 {
-        assert_eq!(send(&stranger, "{}").await, StatusCode::UNAUTHORIZED);
-    }
     rival.run("COMMIT");
-    assert_ne!(first.await.unwrap(), StatusCode::UNAUTHORIZED, "it is in no log");
-    // One that comes now is not answered either before it is an event.
+    under_way.push(sent());
+    for answer in under_way {
+        assert_ne!(answer.await.unwrap(), StatusCode::UNAUTHORIZED, "it is in no log");
+    }
+    app.inner.auth.write_down_failures().await.unwrap();
     assert_ne!(send(&stranger, "{}").await, StatusCode::UNAUTHORIZED, "it is in no log");
 
     rival.run(app.database.backend.mend_the_log());
-    assert_eq!(told(app, "authentication", "failed_sign_ins").await, 4);
+    for answer in (0..5).map(|_| sent()).collect::<Vec<_>>() {
+        assert_eq!(answer.await.unwrap(), StatusCode::UNAUTHORIZED);
+    }
+    assert_eq!(told(app, "authentication", "failed_sign_ins").await, 5);
+}
+
+backends!(what_was_counted_is_counted_after_a_time_when_nothing_could_be_written);
+async fn what_was_counted_is_counted_after_a_time_when_nothing_could_be_written(app: &TestApp) {
+    let stranger = Agent {
+        key: "no key of ours".to_owned(),
+        ..app.agent.clone()
+    };
+    for _ in 0..5 {
+        assert_eq!(send(&stranger, "{}").await, StatusCode::UNAUTHORIZED);
+    }
+    let (mut rival, backend) = (app.rival(), app.database.backend);
+    rival.run("ALTER TABLE floods RENAME TO elsewhere");
+    app.inner.auth.write_down_failures().await.unwrap_err();
+    // None is fresh any more: the next one has to be an event first.
+    rival.run(backend.break_the_log());
+    assert_ne!(send(&stranger, "{}").await, StatusCode::UNAUTHORIZED, "it is in no log");
+    rival.run(backend.mend_the_log());
+    rival.run("ALTER TABLE elsewhere RENAME TO floods");
+    assert_eq!(told(app, "authentication", "failed_sign_ins").await, 5);
+}
+
+backends!(an_agents_flood_goes_on_into_the_next_minute);
+async fn an_agents_flood_goes_on_into_the_next_minute(app: &TestApp) {
+    let denied = async |tool: &str, arguments: Value| {
+        assert_eq!(app.reader.call(tool, arguments).await.code(), "scope_missing");
+    };
+    for _ in 0..3 {
+        denied("request_refund", refund("#1001", 100)).await;
+    }
+    app.inner.auth.write_down_failures().await.unwrap();
+    denied("request_refund", refund("#1001", 100)).await;
+    denied("request_stock_adjustment", adjustment("SKU-1", 1)).await;
+    app.inner.clock.shift(chrono::TimeDelta::minutes(2));
+    app.inner.auth.write_down_failures().await.unwrap();
+    let event = app.last_event().await;
+    let whole = json!([event["event"], event["tool"], event["door"]]);
+    assert_eq!(whole, json!(["tool_call", "request_stock_adjustment", "mcp_http"]), "{event}");
 }
 
 backends!(one_client_has_one_address);

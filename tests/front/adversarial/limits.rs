@@ -4,6 +4,7 @@ use countersign::store::people::Role;
 use serde_json::json;
 
 use super::attempt::{attempt, refund};
+use crate::failures::told;
 use crate::support::run::Fixture;
 use crate::support::shop::id;
 use crate::support::{Backend, Client, Era, TestApp, backends};
@@ -68,14 +69,27 @@ async fn a_flood_of_denials_does_not_flood_the_log(app: &TestApp) {
     }
     let grown = app.grown_since(&before).await;
     assert!(matches!(grown[..], [("events", 1..=2)]), "the first of each minute: {grown:?}");
-    app.inner.clock.shift(chrono::TimeDelta::minutes(2));
-    app.inner.gate.sweep().await.unwrap();
+    assert_eq!(told(app, "tool_call", "denials").await, 40, "none is lost");
     let counted = app.last_event().await;
     assert_eq!(
         (&counted["event"], &counted["outcome"]),
         (&json!("denials"), &json!("scope_missing")),
         "{counted}"
     );
+}
+
+backends!(what_is_turned_away_stands_in_nobodys_way);
+async fn what_is_turned_away_stands_in_nobodys_way(app: &TestApp) {
+    let denied = async || app.reader.call("request_refund", refund(1)).await.code().to_owned();
+    assert_eq!(denied().await, "scope_missing");
+    let mut rival = app.rival();
+    rival.begin("UPDATE floods SET denials = denials");
+    for _ in 0..40 {
+        assert_eq!(denied().await, "scope_missing", "without waiting for the database");
+    }
+    assert_eq!(app.inner.db.writes_under_way(), 0);
+    rival.run("ROLLBACK");
+    assert_eq!(told(app, "tool_call", "denials").await, 41);
 }
 
 backends!(a_wait_longer_than_any_client_has);
