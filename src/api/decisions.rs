@@ -16,7 +16,7 @@ use super::{
 use crate::{
     audit::Door,
     auth::{Visitor, guard::source},
-    error::Denial,
+    error::{Denial, Error},
     kinds::Shape,
     store::read_id,
     workflow::{Approval, Gate, MOST_EQUAL, Rejection, note},
@@ -121,7 +121,11 @@ pub async fn reject(
     answer(&gate, &id).await
 }
 
-/// The action as it stands after the decision.
+/// The action as it stands after the decision. What was decided is, even if it can't be shown: that is no failure of it.
 async fn answer(gate: &Gate, id: &str) -> Result<HttpResponse, Problem> {
-    Ok(ok(&ActionDetail::from(gate.detail(id).await?)))
+    match gate.detail(id).await {
+        Ok(detail) => Ok(ok(&ActionDetail::from(detail))),
+        Err(Error::Internal(cause)) => Err(Error::Unavailable(cause).into()),
+        Err(error) => Err(error.into()),
+    }
 }

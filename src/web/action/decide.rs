@@ -12,7 +12,7 @@ use serde::Deserialize;
 use crate::{
     audit::Door,
     auth::{Visitor, guard::source},
-    error::{Code, Result},
+    error::{Code, Error, Result},
     store::{actions::Action, read_id},
     web::{
         choice::Choice,
@@ -91,10 +91,14 @@ async fn answer(
     decision: Decision,
     decided: Result<Action>,
 ) -> Result<HttpResponse, Refused> {
-    let choice = Choice {
+    let mut choice = Choice {
         kind: site.gate.registry.find_kind(&decision.kind).map(|kind| kind.spec().name.to_owned()),
         after: read_id(&decision.after),
     };
+    // Whatever page of the queue the form names, what was decided is told.
+    if choice.after.is_some() && matches!(choice.queue(&site.gate).await, Err(Error::Denied(_))) {
+        choice.after = None;
+    }
     let denial = match decided {
         Ok(_) => {
             if !Htmx::from_request(request, &mut Payload::None).await.is_ok_and(|htmx| htmx.is_htmx) {
@@ -117,10 +121,12 @@ async fn answer(
         return Err(denial.into());
     }
     let code: StatusCode = status(denial.code);
-    let desk =
-        Desk::at(site, visitor, &choice, id)
-            .await?
-            .refused(denial, decision.note, decision.acknowledge);
+    let desk = match Desk::at(site, visitor, &choice, id).await {
+        Ok(desk) => desk.refused(denial, decision.note, decision.acknowledge),
+        // There is no page to say it on, and the guard has to hear of it.
+        Err(_) if denial.code == Code::InvalidParams => return Err(denial.into()),
+        Err(error) => return Err(error.into()),
+    };
     let mut response = desk.respond_to(request);
     *response.status_mut() = code;
     Ok(response)

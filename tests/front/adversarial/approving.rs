@@ -30,6 +30,17 @@ async fn an_approval_by_opening_a_link(app: &TestApp) {
     assert_eq!(app.grown_since(&before).await, []);
 }
 
+backends!(a_rejection_of_nothing_without_a_reason);
+async fn a_rejection_of_nothing_without_a_reason(app: &TestApp) {
+    let session = app.session(app.person(Role::Approver).await).await;
+    let before = app.rows().await;
+    let path = "/actions/01995a3e-8f0c-7c21-b6d4-2f9e0a1b3c4d/reject";
+    let page = session.submit(path, &[("digest", "d"), ("note", " ")]).await;
+    assert!(page.status.is_client_error(), "{}", page.status);
+    let grown = app.grown_since(&before).await;
+    assert!(matches!(grown[..], [("events", 1)]), "it leaves its event: {grown:?}");
+}
+
 backends!(an_approval_by_a_form_from_elsewhere);
 async fn an_approval_by_a_form_from_elsewhere(app: &TestApp) {
     let id = asked(app).await;

@@ -1,28 +1,19 @@
 //! What htmx asks for: the same pages, at once instead of after a redirect.
 
 use countersign::store::people::Role;
-use reqwest::StatusCode;
 use reqwest::header::{CONTENT_TYPE, COOKIE};
+use reqwest::{Response, StatusCode};
 
 use super::decision;
-use crate::support::{Browser, TestApp, backends, in_browser, shop};
+use crate::support::{Browser, Session, TestApp, backends, in_browser, shop};
 
 backends!(a_decision_is_answered_with_the_page);
 async fn a_decision_is_answered_with_the_page(app: &TestApp) {
     app.order("#1001", 50_000).await;
     let path = format!("/actions/{}", app.ask("request_refund", shop::refund("1001", 100)).await);
     let session = app.session(app.person(Role::Approver).await).await;
-    let mut fields = decision(&session.get(&path).await, "");
-    fields.push(("form_token", session.form_token.clone()));
-    let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(&fields).finish();
-    let send = || {
-        let post = app.agent.http.post(format!("{}{path}/approve", app.url)).header(COOKIE, &session.cookie);
-        let post = post
-            .header("hx-request", "true")
-            .header(CONTENT_TYPE, "application/x-www-form-urlencoded");
-        post.body(body.clone()).send()
-    };
-    let approved = send().await.unwrap();
+    let fields = decision(&session.get(&path).await, "");
+    let approved = approve(app, &session, &path, &fields).await;
     assert_eq!(approved.status(), StatusCode::OK);
     let html = approved.text().await.unwrap();
     for part in [
@@ -33,7 +24,32 @@ async fn a_decision_is_answered_with_the_page(app: &TestApp) {
     ] {
         assert!(html.contains(part), "no {part}");
     }
-    assert_eq!(send().await.unwrap().status(), StatusCode::CONFLICT);
+    assert_eq!(approve(app, &session, &path, &fields).await.status(), StatusCode::CONFLICT);
+}
+
+backends!(a_page_of_the_queue_that_never_was_hides_no_decision);
+async fn a_page_of_the_queue_that_never_was_hides_no_decision(app: &TestApp) {
+    app.order("#1001", 50_000).await;
+    let path = format!("/actions/{}", app.ask("request_refund", shop::refund("1001", 100)).await);
+    let session = app.session(app.person(Role::Approver).await).await;
+    let mut fields = decision(&session.get(&path).await, "");
+    fields.retain(|(name, _)| *name != "after");
+    fields.push(("after", "01995a3e-8f0c-7c21-b6d4-2f9e0a1b3c4d".to_owned()));
+    let approved = approve(app, &session, &path, &fields).await;
+    assert_eq!(approved.status(), StatusCode::OK);
+    assert!(approved.text().await.unwrap().contains("and done."));
+    assert_eq!(app.rival().count("audit_events", "category = 'decisions'"), 1);
+}
+
+/// Approves as the page's script does.
+async fn approve(app: &TestApp, session: &Session, path: &str, fields: &[(&str, String)]) -> Response {
+    let fields = fields.iter().cloned().chain([("form_token", session.form_token.clone())]);
+    let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+    let post = app.agent.http.post(format!("{}{path}/approve", app.url)).header(COOKIE, &session.cookie);
+    let post = post
+        .header("hx-request", "true")
+        .header(CONTENT_TYPE, "application/x-www-form-urlencoded");
+    post.body(body).send().await.unwrap()
 }
 
 in_browser!(a_decision_needs_no_page_load_and_one_key_decides_nothing);
