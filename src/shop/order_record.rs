@@ -2,7 +2,7 @@
 
 use super::tables::{
     effects::{self, RefundRow},
-    orders::{self, FinancialStatus, Line, Order},
+    orders::{self, FinancialStatus, Line, MANY, Order},
 };
 use crate::{
     db::{Conn, QueryResult},
@@ -16,7 +16,7 @@ pub struct OrderRecord {
     pub order: Order,
     pub lines: Vec<Line>,
     pub refunds: Vec<RefundRow>,
-    /// How many orders the customer has.
+    /// How many orders the customer has, as far as they are counted.
     pub customer_orders: i64,
 }
 
@@ -28,7 +28,7 @@ pub struct OrderFacts<'a> {
     pub placed: String,
     pub total: String,
     pub refunds: Vec<String>,
-    pub customer_orders: i64,
+    pub customer_orders: String,
 }
 
 impl OrderRecord {
@@ -70,7 +70,27 @@ impl OrderRecord {
             placed: self.order.created_at.format("%-d %b %Y, %H:%M UTC").to_string(),
             total: self.price(self.order.total_minor),
             refunds: self.refunds.iter().map(refund).collect(),
-            customer_orders: self.customer_orders,
+            customer_orders: orders_in_words(self.customer_orders),
         }
+    }
+}
+
+/// How many orders a customer has, in words.
+pub fn orders_in_words(counted: i64) -> String {
+    match counted {
+        1 => "1 order".to_owned(),
+        MANY.. => format!("{MANY} orders or more"),
+        _ => format!("{counted} orders"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn very_many_orders_are_not_counted() {
+        let said = [0, 1, 2, MANY - 1, MANY].map(orders_in_words);
+        assert_eq!(said, ["0 orders", "1 order", "2 orders", "99 orders", "100 orders or more"]);
     }
 }

@@ -9,7 +9,8 @@ use diesel::{prelude::*, sql_query, sql_types::Text};
 
 pub use self::queue::{past_due, queue_depth, waiting, waiting_by_kind};
 pub use self::related::{
-    Beside, close_on_same_records, equal_and_close, equal_and_decided, of_ids, on_record, on_same_records,
+    Beside, close_on_same_records, equal_and_close, equal_and_close_by_status, equal_and_decided, of_ids,
+    on_record, on_same_records,
 };
 use super::schema::actions;
 use crate::db::{Conn, QueryResult, Timestamp, text_enum};
@@ -133,6 +134,10 @@ impl Ending {
     }
 }
 
+type Backend = <Conn as Connection>::Backend;
+type BoxedQuery<'a> =
+    actions::BoxedQuery<'a, Backend, diesel::dsl::SqlTypeOf<diesel::dsl::AsSelect<Action, Backend>>>;
+
 /// Which actions a list shows.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
@@ -178,19 +183,26 @@ pub fn end(conn: &mut Conn, id: &str, ending: &Ending) -> QueryResult<usize> {
 
 /// A page of actions, newest first; a pending one that is past due counts as expired.
 pub fn list(conn: &mut Conn, now: Timestamp, filter: &Filter) -> QueryResult<Vec<Action>> {
-    let mut query = actions::table.select(Action::as_select()).order(actions::id.desc()).into_boxed();
-    query = match filter.status {
-        None => query,
-        Some(Status::Pending) => {
-            query.filter(actions::status.eq(Status::Pending).and(actions::expires_at.gt(now)))
-        }
-        Some(Status::Expired) => query.filter(
-            actions::status
-                .eq(Status::Expired)
-                .or(actions::status.eq(Status::Pending).and(actions::expires_at.le(now))),
-        ),
-        Some(status) => query.filter(actions::status.eq(status)),
+    let pending = || matching(filter).filter(actions::status.eq(Status::Pending));
+    let query = match filter.status {
+        None => matching(filter),
+        Some(Status::Pending) => pending().filter(actions::expires_at.gt(now)),
+        Some(status) => matching(filter).filter(actions::status.eq(status)),
     };
+    let mut found: Vec<Action> = query.load(conn)?;
+    if filter.status == Some(Status::Expired) {
+        // Apart: whoever looks for both at once reads all that ever expired.
+        found.extend(pending().filter(actions::expires_at.le(now)).load::<Action>(conn)?);
+        found.sort_by(|one, other| other.id.cmp(&one.id));
+        found.truncate(usize::try_from(filter.limit).unwrap_or(usize::MAX));
+    }
+    Ok(found)
+}
+
+/// A page of what fulfils the filter but for the status, newest first.
+fn matching(filter: &Filter) -> BoxedQuery<'static> {
+    let query = actions::table.select(Action::as_select()).order(actions::id.desc());
+    let mut query = query.limit(filter.limit).into_boxed();
     if let Some(kind) = &filter.kind {
         query = query.filter(actions::kind.eq(kind.clone()));
     }
@@ -200,7 +212,7 @@ pub fn list(conn: &mut Conn, now: Timestamp, filter: &Filter) -> QueryResult<Vec
     if let Some(before) = &filter.before_id {
         query = query.filter(actions::id.lt(before.clone()));
     }
-    query.limit(filter.limit).load(conn)
+    query
 }
 
 /// Drops the payload of actions that ended before `before`, at most `limit` at a time. The rows stay.

@@ -32,6 +32,8 @@ use told::Row;
 
 /// How many rows a page has.
 const ROWS: i64 = 100;
+/// So many events are counted.
+const COUNTED: i64 = 1_000;
 
 /// Periods to choose from: the name in the address, the label, and how many hours. What has no name is the default.
 const PERIODS: [(&str, &str, Option<i64>); 5] = [
@@ -92,7 +94,7 @@ pub async fn page(site: Site, visitor: Visitor, Asked(choice): Asked<Choice>) ->
     let read = site
         .gate
         .db
-        .read(move |conn| Ok((events::count(conn, &filter)?, actions::headlines(conn, &ids)?)));
+        .read(move |conn| Ok((events::count(conn, &filter, COUNTED)?, actions::headlines(conn, &ids)?)));
     let (total, headlines) = read.await?;
     let names = agents.iter().map(|agent| &agent.name).chain(people.iter().map(|person| &person.email));
     let kind_title = |name: &str| {
@@ -101,7 +103,7 @@ pub async fn page(site: Site, visitor: Visitor, Asked(choice): Asked<Choice>) ->
     };
     Ok(Page {
         shell,
-        total: grouped(total.unsigned_abs()),
+        total: in_words(total),
         periods: choice.periods(),
         groups: choice.groups(),
         actors: names.map(|name| Pick::new(name, name, &choice.actor)).collect(),
@@ -113,6 +115,14 @@ pub async fn page(site: Site, visitor: Visitor, Asked(choice): Asked<Choice>) ->
         newest: choice.before.is_some().then(|| choice.address("/audit", &[])),
         choice,
     })
+}
+
+fn in_words(total: i64) -> String {
+    match total {
+        1 => "1 event".to_owned(),
+        COUNTED.. => format!("{} events or more", grouped(COUNTED.unsigned_abs())),
+        _ => format!("{} events", grouped(total.unsigned_abs())),
+    }
 }
 
 /// The log's refusal of a person that does not exist.
@@ -240,7 +250,8 @@ mod tests {
 
     #[test]
     fn figures_and_labels() {
-        assert_eq!((grouped(0), grouped(1_204_331)), ("0".to_owned(), "1,204,331".to_owned()));
+        let totals = [0, 1, 999, COUNTED].map(in_words);
+        assert_eq!(totals, ["0 events", "1 event", "999 events", "1,000 events or more"]);
         let labels: Vec<_> = Category::ALL.iter().map(|category| label(*category)).collect();
         assert_eq!(labels, ["Tools", "Decisions", "Sign-ins", "Accounts", "Pauses", "Upkeep"]);
     }

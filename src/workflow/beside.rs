@@ -10,7 +10,7 @@ use crate::{
 
 /// How many of the latest of each agent, kind and status are shown. One agent's flood hides nothing of anybody else, and
 /// nothing of another kind.
-const LATEST: usize = 3;
+const LATEST: i64 = 3;
 
 /// Other actions on the same records that are open, or were executed just before.
 pub(super) struct Close {
@@ -29,37 +29,30 @@ pub(super) fn close(
     now: Timestamp,
     since: Timestamp,
 ) -> QueryResult<Close> {
-    let mut shown = actions::equal_and_close(conn, action, now, since)?;
-    let others = actions::close_on_same_records(conn, action, now, since)?;
-    let all = shown.len() + others.len();
-    let executed = shown.iter().filter(|one| one.status == Status::Executed).count()
-        + others.iter().filter(|one| one.status == Status::Executed).count();
     // More can't be acknowledged, so the approval has to wait for fewer.
-    shown.truncate(MOST_EQUAL);
-    let chosen = choose(others, action);
+    let most = i64::try_from(MOST_EQUAL).unwrap_or(i64::MAX);
+    let mut shown = actions::equal_and_close(conn, action, now, since, most)?;
+    let others = actions::close_on_same_records(conn, action, now, since, LATEST)?;
+    let mut counts = actions::equal_and_close_by_status(conn, action, now, since)?;
+    counts.extend(others.iter().filter(|one| one.place == 1).map(|one| (one.status, one.alike)));
+    let count = |counted: &dyn Fn(Status) -> bool| {
+        let of_them = counts.iter().filter(|(status, _)| counted(*status));
+        usize::try_from(of_them.map(|(_, count)| count).sum::<i64>()).unwrap_or(0)
+    };
+    let chosen = in_order(others, action);
     let mut found: BTreeMap<String, Action> =
         actions::of_ids(conn, &chosen)?.into_iter().map(|one| (one.id.clone(), one)).collect();
     shown.extend(chosen.iter().filter_map(|id| found.remove(id)));
     Ok(Close {
-        open: all - executed,
-        left_out: all - shown.len(),
+        open: count(&|status| status != Status::Executed),
+        left_out: count(&|_| true).saturating_sub(shown.len()),
         shown,
     })
 }
 
-/// The latest few of each, in the order in which they are shown.
-fn choose(newest_first: Vec<Beside>, action: &Action) -> Vec<String> {
-    let mut counts: BTreeMap<(String, String, &str), usize> = BTreeMap::new();
-    let mut chosen: Vec<Beside> = newest_first
-        .into_iter()
-        .filter(|one| {
-            let count =
-                counts.entry((one.agent_id.clone(), one.kind.clone(), one.status.as_str())).or_default();
-            *count += 1;
-            *count <= LATEST
-        })
-        .collect();
+/// In the order in which they are shown.
+fn in_order(mut others: Vec<Beside>, action: &Action) -> Vec<String> {
     let alike = |one: &Beside| one.agent_id == action.agent_id && one.kind == action.kind;
-    chosen.sort_by_key(|one| (one.status == Status::Executed, alike(one)));
-    chosen.into_iter().map(|one| one.id).collect()
+    others.sort_by_key(|one| (one.status == Status::Executed, alike(one)));
+    others.into_iter().map(|one| one.id).collect()
 }

@@ -75,7 +75,7 @@ fn claim(conn: &mut Conn, locked: &Locked<'_>, approval: &Approval) -> QueryResu
     // After the lock on the record: an equal write that was under way has ended by now, and is seen as what it became.
     let equal = equal(conn, locked, kind)?;
     if equal.len() > MOST_EQUAL {
-        return Ok(Err(too_many_related(equal.len())));
+        return Ok(Err(too_many_related()));
     }
     let unseen: Vec<_> = equal.into_iter().filter(|id| !approval.acknowledge.contains(id)).collect();
     if !unseen.is_empty() {
@@ -119,17 +119,18 @@ fn failed(locked: &Locked<'_>, refusal: Refusal) -> Ending {
     }
 }
 
-/// The ids of equal requests that are open or were executed just before.
+/// The ids of equal requests that are open or were executed just before: as many as can be acknowledged, and one more.
 fn equal(conn: &mut Conn, locked: &Locked<'_>, kind: &dyn Kind) -> QueryResult<Vec<String>> {
     let since = locked.now - locked.gate.policy.retry_windows.acknowledged_for(kind.spec());
-    let equal = actions::equal_and_close(conn, locked.action, locked.now, since)?;
+    let most = i64::try_from(MOST_EQUAL).map_or(i64::MAX, |most| most + 1);
+    let equal = actions::equal_and_close(conn, locked.action, locked.now, since, most)?;
     Ok(equal.into_iter().map(|other| other.id).collect())
 }
 
-fn too_many_related(count: usize) -> Denial {
+fn too_many_related() -> Denial {
     let message = format!(
-        "{count} other requests for the same write are open, or were executed just before: more than can be acknowledged \
-         ({MOST_EQUAL}). Reject those that are not wanted first, or have them withdrawn; a pause keeps more from coming."
+        "More than {MOST_EQUAL} other requests for the same write are open, or were executed just before: more than can be \
+         acknowledged. Reject those that are not wanted first, or have them withdrawn; a pause keeps more from coming."
     );
     Denial::new(Code::RelatedActions, message)
 }

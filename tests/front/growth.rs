@@ -1,16 +1,15 @@
 //! Years of history: whatever agents and people call reads what it shows, and not all that ever was.
 
-mod history;
 mod work;
 
 use countersign::store::people::Role;
 use serde_json::{Value, json};
 
+use crate::support::history::{Morning, grow};
 use crate::support::run::Fixture;
 use crate::support::settings::rounds;
 use crate::support::shop::{adjustment, id, refund};
 use crate::support::{Backend, Person, Session, TestApp, backends};
-use history::Copier;
 use work::Work;
 
 /// How many of each sort of action a long history has; and ten times as many events.
@@ -22,7 +21,11 @@ async fn no_call_reads_through_history(backend: &Backend) {
     let owner = app.person(Role::Owner).await;
     let session = app.session(owner).await;
     let cast = Cast::on_stage(&app, owner).await;
-    grow(&app, &cast, rounds(LONG));
+    let morning = Morning {
+        refunded: &cast.refunded,
+        adjusted: &cast.adjusted,
+    };
+    grow(&mut app.rival(), &morning, rounds(LONG));
 
     let begun = Work::begun(&app);
     app.session(owner).await;
@@ -63,46 +66,6 @@ impl Cast {
     }
 }
 
-/// Half of it refunds of as many orders, half of it the same adjustment of one product's stock.
-fn grow(app: &TestApp, cast: &Cast, copies: usize) {
-    let mut copier = Copier::on(app);
-    let long_ago = [("requested_at", "{at}"), ("expires_at", "{at}"), ("decided_at", "{at}")];
-    let own = [("slot_key", "'e:' || {i} || kind"), ("attempt", "1")];
-    for (salt, action) in [("1", &cast.refunded), ("2", &cast.adjusted)] {
-        let (id, one) = (format!("{{id:{salt}}}"), format!("id = '{action}'"));
-        let mut columns = [&long_ago[..], &own, &[("id", &id)]].concat();
-        if salt == "1" {
-            columns.push(("fingerprint", "'grown' || {i}"));
-        }
-        copier.copy("actions", &one, copies, &columns);
-        let of_it = format!("action_id = '{action}'");
-        let subject = if salt == "1" { "'order:grown' || {i}" } else { "subject" };
-        copier.copy(
-            "action_subjects",
-            &of_it,
-            copies,
-            &[("action_id", &id), ("subject", subject), ("expires_at", "{at}")],
-        );
-        let key = "'e:' || {i} || (SELECT kind FROM actions a WHERE a.id = action_id)";
-        copier.copy("slots", &of_it, copies, &[("key", key), ("action_id", &id)]);
-        for number in 0..5 {
-            let event = format!("{{id:{salt}{number}}}");
-            let first = format!("seq = (SELECT min(seq) FROM audit_events WHERE {of_it})");
-            copier.copy(
-                "audit_events",
-                &first,
-                copies,
-                &[("id", &event), ("action_id", &id), ("at", "{at}")],
-            );
-        }
-    }
-    let movement = [("action_id", "{id:2}"), ("moved_at", "{at}")];
-    copier.copy("stock_movements", "1 = 1", copies, &movement);
-    let session = [("prefix", "'grown' || {i}"), ("ended_at", "{at}")];
-    copier.copy("sessions", "ended_at IS NULL", copies / 10, &session);
-    copier.analyze();
-}
-
 /// Every page of the dashboard, from its beginning and from the middle.
 async fn look(session: &Session) -> i64 {
     let pages = [
@@ -122,6 +85,7 @@ async fn look(session: &Session) -> i64 {
         "/audit?denied=true",
         "/audit?actor=assistant",
         "/audit?period=hour",
+        "/audit?period=all",
         "/audit?period=week&category=tools",
         "/audit?before=2000",
         "/agents",

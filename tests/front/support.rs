@@ -12,6 +12,7 @@ pub mod contract;
 pub mod elsewhere;
 pub mod failpoints;
 pub mod held;
+pub mod history;
 pub mod http;
 pub mod person;
 pub mod pooler;

@@ -11,6 +11,7 @@ use crate::{
     error::{Code, Denial},
     money,
     shop::{
+        order_record::orders_in_words,
         reference,
         tables::{
             effects::{self, RefundRow},
@@ -34,7 +35,7 @@ pub struct Page {
     shell: Shell,
     name: String,
     email: String,
-    customer_orders: i64,
+    customer_orders: String,
     placed: String,
     payment: String,
     delivery: String,
@@ -82,7 +83,7 @@ pub async fn page(site: Site, visitor: Visitor, id: Path<String>) -> Result<Page
     let price = |minor| money::text(minor, &order.currency);
     Ok(Page {
         shell,
-        customer_orders,
+        customer_orders: orders_in_words(customer_orders),
         placed: when::full(order.created_at),
         payment: said(order.financial_status.as_str()),
         delivery: delivery(&order),

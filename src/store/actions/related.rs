@@ -1,57 +1,82 @@
 //! Actions beside an action: on the same records, or for the same write.
 
-use diesel::prelude::*;
+use diesel::{
+    prelude::*,
+    sql_query,
+    sql_types::{BigInt, Text, Timestamp as SqlTimestamp},
+};
 
 use super::{Action, Status};
 use crate::{
     db::{Conn, QueryResult, Timestamp},
-    store::schema::{action_subjects, actions, agents},
+    store::schema::{action_subjects, actions},
 };
 
-type Backend = <Conn as Connection>::Backend;
-
 /// What is open, or was executed after `since`. What a revoked agent asked for can't run any more. Whatever was executed could
-/// still be decided then: among many, those that could are found first, and long histories are not looked at.
-fn close(now: Timestamp, since: Timestamp) -> actions::BoxedQuery<'static, Backend> {
-    let revoked = agents::table.filter(agents::revoked_at.is_not_null()).select(agents::id);
-    let open = actions::status
-        .eq(Status::Pending)
-        .and(actions::expires_at.gt(now))
-        .and(actions::agent_id.ne_all(revoked))
-        .or(actions::status.eq_any([Status::Executing, Status::Indeterminate]));
-    let executed = actions::status.eq(Status::Executed).and(actions::decided_at.gt(since));
-    actions::table.filter(open.or(executed.assume_not_null())).into_boxed()
+/// still be decided then: by `expires_at`, those that could are found first, and long histories are not looked at.
+fn close(now: &str, since: &str) -> String {
+    format!(
+        "(status = 'pending' AND expires_at > {now} \
+             AND agent_id NOT IN (SELECT id FROM agents WHERE revoked_at IS NOT NULL) \
+         OR status IN ('executing', 'indeterminate') \
+         OR status = 'executed' AND decided_at > {since})"
+    )
+}
+
+/// What asks for the same write as another action `$3` of the fingerprint `$1`, and is open at `$4` or was executed after `$2`.
+fn equal() -> String {
+    format!("fingerprint = $1 AND expires_at > $2 AND id <> $3 AND {}", close("$4", "$2"))
 }
 
 /// Another action, as much as it takes to choose which are shown.
-#[derive(Debug, Clone, Queryable, Selectable)]
-#[diesel(table_name = actions)]
+#[derive(Debug, Clone, QueryableByName)]
 pub struct Beside {
+    #[diesel(sql_type = Text)]
     pub id: String,
+    #[diesel(sql_type = Text)]
     pub agent_id: String,
+    #[diesel(sql_type = Text)]
     pub kind: String,
+    #[diesel(sql_type = Text)]
     pub status: Status,
+    /// Which of the latest of its agent, kind and status it is, from 1…
+    #[diesel(sql_type = BigInt)]
+    pub place: i64,
+    /// …of how many.
+    #[diesel(sql_type = BigInt)]
+    pub alike: i64,
 }
 
-/// Other writes than `action`'s on the same records that are open or were executed after `since`, all of them, newest first.
+/// Other writes than `action`'s on the same records that are open or were executed after `since`, newest first: the latest so
+/// many of each agent, kind and status.
 pub fn close_on_same_records(
     conn: &mut Conn,
     action: &Action,
     now: Timestamp,
     since: Timestamp,
+    most: i64,
 ) -> QueryResult<Vec<Beside>> {
-    let subjects = action_subjects::table
-        .filter(action_subjects::action_id.eq(&action.id))
-        .select(action_subjects::subject)
-        .load::<String>(conn)?;
-    let on_them = action_subjects::table
-        .filter(action_subjects::subject.eq_any(subjects).and(action_subjects::expires_at.gt(since)))
-        .select(action_subjects::action_id);
-    close(now, since)
-        .filter(actions::id.eq_any(on_them).and(actions::fingerprint.ne(action.fingerprint.clone())))
-        .order(actions::id.desc())
-        .select(Beside::as_select())
-        .load(conn)
+    let each = "PARTITION BY agent_id, kind, status";
+    // From the records to the actions, in this order: SQLite would look at everything that was ever executed.
+    sql_query(format!(
+        "SELECT * FROM (\
+             SELECT id, agent_id, kind, status, row_number() OVER ({each} ORDER BY id DESC) AS place, \
+                 count(*) OVER ({each}) AS alike \
+             FROM (\
+                 SELECT DISTINCT other.action_id FROM action_subjects own \
+                 JOIN action_subjects other ON other.subject = own.subject AND other.expires_at > $1 \
+                 WHERE own.action_id = $2\
+             ) AS near CROSS JOIN actions \
+             WHERE id = near.action_id AND fingerprint <> $3 AND {}\
+         ) AS others WHERE place <= $5 ORDER BY id DESC",
+        close("$4", "$1")
+    ))
+    .bind::<SqlTimestamp, _>(since)
+    .bind::<Text, _>(&action.id)
+    .bind::<Text, _>(&action.fingerprint)
+    .bind::<SqlTimestamp, _>(now)
+    .bind::<BigInt, _>(most)
+    .load(conn)
 }
 
 /// Other actions on the records of `id`, newest first.
@@ -91,19 +116,46 @@ pub fn on_record(conn: &mut Conn, subject: &str, limit: i64) -> QueryResult<Vec<
         .load(conn)
 }
 
-/// Other actions that ask for exactly the same write, whoever asked, and are open or were executed after `since`.
+/// Other actions that ask for exactly the same write, whoever asked, and are open or were executed after `since`, oldest
+/// first: at most so many.
 pub fn equal_and_close(
     conn: &mut Conn,
     action: &Action,
     now: Timestamp,
     since: Timestamp,
+    most: i64,
 ) -> QueryResult<Vec<Action>> {
-    close(now, since)
-        .filter(actions::fingerprint.eq(action.fingerprint.clone()).and(actions::expires_at.gt(since)))
-        .filter(actions::id.ne(action.id.clone()))
-        .order(actions::id.asc())
-        .select(Action::as_select())
+    sql_query(format!("SELECT * FROM actions WHERE {} ORDER BY id LIMIT $5", equal()))
+        .bind::<Text, _>(&action.fingerprint)
+        .bind::<SqlTimestamp, _>(since)
+        .bind::<Text, _>(&action.id)
+        .bind::<SqlTimestamp, _>(now)
+        .bind::<BigInt, _>(most)
         .load(conn)
+}
+
+/// How many of these there are, by their status.
+pub fn equal_and_close_by_status(
+    conn: &mut Conn,
+    action: &Action,
+    now: Timestamp,
+    since: Timestamp,
+) -> QueryResult<Vec<(Status, i64)>> {
+    #[derive(QueryableByName)]
+    struct Row {
+        #[diesel(sql_type = Text)]
+        status: Status,
+        #[diesel(sql_type = BigInt)]
+        count: i64,
+    }
+    let counting = format!("SELECT status, count(*) AS count FROM actions WHERE {} GROUP BY status", equal());
+    let rows: Vec<Row> = sql_query(counting)
+        .bind::<Text, _>(&action.fingerprint)
+        .bind::<SqlTimestamp, _>(since)
+        .bind::<Text, _>(&action.id)
+        .bind::<SqlTimestamp, _>(now)
+        .load(conn)?;
+    Ok(rows.into_iter().map(|row| (row.status, row.count)).collect())
 }
 
 /// The latest other action that asked for exactly the same write and was decided so, by the time of the decision.

@@ -64,7 +64,7 @@ async fn so_many_equal_requests_that_nobody_can_name_them(app: &TestApp) {
     let refused = approver.approve(action).await;
     assert_eq!(refused.code(), "related_actions");
     let said = refused.body["detail"].as_str().unwrap();
-    assert!(said.contains("201") && said.contains("Reject"), "{said}");
+    assert!(said.contains("More than 200") && said.contains("Reject"), "{said}");
     let session = app.session(approver).await;
     let seen = approver.action(action).await;
     let page = session.approving(&seen).await;

@@ -12,7 +12,7 @@ use diesel::{
 use countersign::db::{Conn, Db};
 use futures_util::future::BoxFuture;
 
-use super::{Backend, Database, TestApp};
+use super::{Backend, Database, TestApp, history};
 
 /// Another program's connection. It has none of the application's settings but a time to wait for SQLite's lock.
 pub struct Rival {
@@ -127,6 +127,20 @@ impl Rival {
     #[track_caller]
     pub fn count(&mut self, table: &str, condition: &str) -> i64 {
         self.number(&format!("SELECT COUNT(*) AS n FROM {table} WHERE {condition}"))
+    }
+}
+
+impl history::Sql for Rival {
+    fn is_postgres(&self) -> bool {
+        self.backend == Backend::Postgres
+    }
+
+    fn run(&mut self, sql: &str) {
+        Rival::run(self, sql);
+    }
+
+    fn texts(&mut self, sql: &str) -> Vec<String> {
+        Rival::texts(self, sql)
     }
 }
 
