@@ -65,5 +65,6 @@ mod support;
 mod together;
 mod trouble;
 mod unwritten;
+mod upgrades;
 mod waiting;
 mod walk;
