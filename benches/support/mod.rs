@@ -21,7 +21,7 @@ pub type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 /// Who acts.
 pub struct Cast {
-    /// An agent that may ask for refunds.
+    /// An agent that may ask for refunds and stock changes.
     pub key: String,
     /// An owner's API token.
     pub token: String,
@@ -51,7 +51,7 @@ impl<'a> Place<'a> {
         self.run(&["seed"])?;
         let owner =
             self.run(&["person", "add", "--email", "owner@example.com", "--role", "owner", "--json"])?;
-        let scopes = ["--scope", "orders:read", "--scope", "orders:write"];
+        let scopes = ["--scope", "orders:read", "--scope", "orders:write", "--scope", "inventory:write"];
         let agent = self.run(&[&["agent", "add", "--name", "bench", "--json"], &scopes[..]].concat())?;
         let secret = |printed: &[u8], name: &str| {
             let printed: Value = serde_json::from_slice(printed)?;

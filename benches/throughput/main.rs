@@ -3,11 +3,16 @@
 //! `cargo bench --bench throughput` prints a table for SQLite and one for Postgres: durable requests, replays, reads and
 //! approvals a second, with 1 to 128 callers, each beside its floor. A floor is the statements of the call alone, in a bare
 //! loop or sent by pgbench; for reads it is a tool that does nothing.
+//!
+//! `cargo bench --bench throughput -- --growth` prints how long the same calls take on 1,000 to 1,000,000 actions.
 
 mod bare;
 #[allow(dead_code, reason = "the tests need more of it")]
 #[path = "../../tests/front/support/cluster.rs"]
 mod cluster;
+mod growth;
+#[path = "../../tests/front/support/history.rs"]
+mod history;
 mod load;
 mod nothing;
 mod orders;
@@ -32,6 +37,8 @@ use std::{
 
 use load::{Call, Calls, Figures, ask};
 use orders::Order;
+use recorded::Statement;
+use sample::Sample;
 use serde_json::{Value, json};
 use site::{Backend, Site};
 use support::{Cast, Outcome, Server, median_start, result};
@@ -52,6 +59,9 @@ const LATER: [usize; 3] = [25_000, 50_000, 100_000];
 async fn main() -> Outcome<()> {
     recorded::listen()?;
     let nothing = nothing::serve()?;
+    if std::env::args().any(|argument| argument == "--growth") {
+        return growth::print(&nothing).await;
+    }
     for backend in [Backend::Sqlite, Backend::Postgres] {
         let mut table = Table::default();
         let floors = floors(backend).await?;
@@ -60,6 +70,7 @@ async fn main() -> Outcome<()> {
         println!("a write of 8 KiB and its fsync {:>8.2} ms", fsync(site.folder())?.as_secs_f64() * 1e3);
         println!("statements of a request {:>12}", floors.statements.0);
         println!("statements of an approval {:>10}", floors.statements.1);
+        println!("statements of a read {:>15}", floors.statements.2);
         let start = median_start(site.place(), STARTS).await?;
         println!("start to first answer {:>14.1} ms", start.as_secs_f64() * 1e3);
         let server = Server::start(site.place()).await?;
@@ -69,12 +80,8 @@ async fn main() -> Outcome<()> {
             let floor = floors.at(at_once);
             table.row("requests", at_once, measured.requests, &floor.requests);
             table.row("replays", at_once, measured.replays, &[("requests", measured.requests.rate)]);
-            table.row(
-                "reads",
-                at_once,
-                measured.reads,
-                &[("a tool that does nothing", measured.nothing.rate)],
-            );
+            let nothing = [("a tool that does nothing", measured.nothing.rate)];
+            table.row("reads", at_once, measured.reads, &[&nothing, &floor.reads[..]].concat());
             table.row("approvals", at_once, measured.approvals, &floor.approvals);
         }
         print!("{table}");
@@ -122,8 +129,7 @@ async fn measure(
         other => Err(format!("no replay: {other:?}").into()),
     };
     let replays = ask(address, at_once, WHILE, again.clone(), &refunds, joined).await?;
-    let order = |number| json!({"order_id": Order::numbered(number).name});
-    let tools = tool(&cast.key, "get_order", order);
+    let tools = tool(&cast.key, "get_order", read);
     let reads =
         ask(address, at_once, WHILE, again.clone(), &tools, |answer| result(answer).map(drop)).await?;
     let nothing = ask(nothing, at_once, WHILE, again, &tools, |answer| result(answer).map(drop)).await?;
@@ -201,17 +207,22 @@ fn refund(order: usize) -> Value {
     json!({"order_id": Order::numbered(order).name, "amount_minor": 100, "currency": "EUR", "reason": "bench"})
 }
 
+fn read(order: usize) -> Value {
+    json!({"order_id": Order::numbered(order).name})
+}
+
 /// What could be done, for each number of callers.
 struct Floors {
     at: Vec<(usize, Floor)>,
-    /// Of a request, and of an approval.
-    statements: (usize, usize),
+    /// Of a request, of an approval, and of a read.
+    statements: (usize, usize, usize),
 }
 
 /// Each with what it is.
 struct Floor {
     requests: Vec<(&'static str, f64)>,
     approvals: Vec<(&'static str, f64)>,
+    reads: Vec<(&'static str, f64)>,
 }
 
 impl Floors {
@@ -222,36 +233,41 @@ impl Floors {
 
 async fn floors(backend: Backend) -> Outcome<Floors> {
     let site = Site::prepared(backend, range(AT_ONCE.len()).end)?;
-    let sample = sample::take(site.url(), &site.cast).await?;
-    let run = |statements, calls: Range<usize>, at_once| match backend {
-        Backend::Sqlite => bare::run(&bare::open(&site.file())?, statements, calls, at_once),
-        Backend::Postgres => pgbench::run(site.folder(), site.url(), statements, calls, at_once),
+    let Sample {
+        request,
+        approval,
+        read,
+    } = sample::take(site.url(), &site.cast).await?;
+    let statements = (request.len(), approval.len(), read.len());
+    let kinds = [request, approval, read];
+    let every = |run: &dyn Fn(&[Statement]) -> Outcome<f64>| {
+        let rates: Outcome<Vec<f64>> = kinds.iter().map(|statements| run(statements)).collect();
+        rates
     };
-    let both = |calls: Range<usize>, at_once| {
-        let requests = run(&sample.request, calls.clone(), at_once)?;
-        Outcome::Ok((requests, run(&sample.approval, calls, at_once)?))
+    let at_once = |calls: Range<usize>, at_once| match backend {
+        Backend::Sqlite => every(&|one| bare::run(&bare::open(&site.file())?, one, calls.clone(), at_once)),
+        Backend::Postgres => every(&|one| pgbench::run(&site, one, calls.clone(), at_once, 1)),
     };
-    let (mut at, mut others) = (Vec::new(), (Vec::new(), Vec::new()));
-    let name = match backend {
-        Backend::Sqlite => {
-            let alone = both(range(AT_ONCE.len()), 1)?;
-            others = (vec![("a bare loop", alone.0)], vec![("a bare loop", alone.1)]);
-            "a bare loop, committed together"
-        }
-        Backend::Postgres => "pgbench",
+    let (name, other) = match backend {
+        Backend::Sqlite => ("a bare loop, committed together", "a bare loop"),
+        Backend::Postgres => ("pgbench", "pgbench, 32 in one transaction"),
     };
-    for (step, at_once) in AT_ONCE.into_iter().enumerate() {
-        let (requests, approvals) = both(range(step), at_once)?;
+    let others = match backend {
+        Backend::Sqlite => at_once(range(AT_ONCE.len()), 1)?,
+        Backend::Postgres => every(&|one| pgbench::run(&site, one, range(AT_ONCE.len()), 1, 32))?,
+    };
+    let mut at = Vec::new();
+    for (step, callers) in AT_ONCE.into_iter().enumerate() {
+        let rates = at_once(range(step), callers)?;
+        let both = |kind: usize| vec![(name, rates[kind]), (other, others[kind])];
         let floor = Floor {
-            requests: [&[(name, requests)], &others.0[..]].concat(),
-            approvals: [&[(name, approvals)], &others.1[..]].concat(),
+            requests: both(0),
+            approvals: both(1),
+            reads: both(2),
         };
-        at.push((at_once, floor));
+        at.push((callers, floor));
     }
-    Ok(Floors {
-        at,
-        statements: (sample.request.len(), sample.approval.len()),
-    })
+    Ok(Floors { at, statements })
 }
 
 /// The median of many writes that wait for the disk.

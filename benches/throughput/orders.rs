@@ -33,7 +33,7 @@ pub fn sql(count: usize, is_postgres: bool) -> String {
          pattern AS (SELECT * FROM orders WHERE financial_status = 'paid' AND cancelled_at IS NULL LIMIT 1)
          INSERT INTO orders (id, name, email, folded, financial_status, fulfillment_status, cancelled_at, currency,
              total_minor, refunded_minor, created_at, version)
-         SELECT {id}, '#' || {name}, email, folded, financial_status, fulfillment_status, cancelled_at, 'EUR',
+         SELECT {id}, '#' || {name}, 'customer' || i || '@example.com', folded, financial_status, fulfillment_status, cancelled_at, 'EUR',
              100000, 0, created_at, 1 FROM n, pattern"
     )
 }
