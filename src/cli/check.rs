@@ -33,7 +33,8 @@ impl Check {
     pub(super) async fn run(self) -> Result<()> {
         logging::start(self.config.log);
         let config = &self.config;
-        let mut problems = usize::from(!listens(config).await);
+        let (listens, is_taken) = listens(config).await;
+        let mut problems = usize::from(!listens);
         problems += usize::from(!addresses(config));
         limits(config);
         let secret = config.look_at_secret().map(|secret| secret_place(config, secret.is_some()));
@@ -47,7 +48,8 @@ impl Check {
         let mail_works = mail(config, mailer, self.mail_to.as_deref()).await;
         match problems {
             0 if mail_works => {
-                say!("\n`countersign serve` would work.");
+                let once = if is_taken { ", once the one that listens there is stopped" } else { "" };
+                say!("\n`countersign serve` would work{once}.");
                 Ok(())
             }
             0 => Err(Error::Setup(
@@ -74,16 +76,16 @@ fn found(what: &str, value: Result<String>) -> bool {
     value.is_ok()
 }
 
-async fn listens(config: &Config) -> bool {
-    let listen = match bind(config.listen) {
-        Ok((_, _)) => Ok(config.listen.to_string()),
-        Err(_) if answers(config.listen).await => Ok(format!(
-            "{}, where a Countersign is running already; another one needs another --listen",
-            config.listen
-        )),
-        Err(error) => Err(error),
-    };
-    found("Listens on", listen)
+/// Whether the address is one to listen on, and whether a Countersign does so already.
+async fn listens(config: &Config) -> (bool, bool) {
+    match bind(config.listen) {
+        Ok((_, _)) => (found("Listens on", Ok(config.listen.to_string())), false),
+        Err(_) if answers(config.listen).await => {
+            let taken = "where a Countersign is running already; another one needs another --listen";
+            (found("Listens on", Ok(format!("{}, {taken}", config.listen))), true)
+        }
+        Err(error) => (found("Listens on", Err(error)), false),
+    }
 }
 
 fn addresses(config: &Config) -> bool {

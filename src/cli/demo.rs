@@ -5,7 +5,12 @@ mod first;
 mod sheet;
 mod story;
 
-use std::{fs::DirBuilder, net::SocketAddr, os::unix::fs::DirBuilderExt, path::PathBuf};
+use std::{
+    fs::DirBuilder,
+    net::SocketAddr,
+    os::unix::fs::DirBuilderExt,
+    path::{Path, PathBuf},
+};
 
 use clap::Args;
 
@@ -69,7 +74,7 @@ impl Demo {
         if let Some(first) = first {
             first.end()?;
         }
-        welcome(&sheet, &path, &told);
+        welcome(&sheet, &path, &database, &told);
         serve::serve(app, listener).await
     }
 }
@@ -81,7 +86,7 @@ fn this_machine(listen: SocketAddr) -> Option<PublicUrl> {
 }
 
 /// What a person who tries it out needs to know.
-fn welcome(sheet: &Sheet, path: &std::path::Path, told: &str) {
+fn welcome(sheet: &Sheet, path: &Path, database: &Path, told: &str) {
     say!("Countersign's demo: for trying out only. Whoever reads {} can sign in.\n", path.display());
     say!("Dashboard: {}", sheet.dashboard_url);
     for person in &sheet.people {
@@ -97,5 +102,7 @@ fn welcome(sheet: &Sheet, path: &std::path::Path, told: &str) {
             say!("  {line}");
         }
     }
+    say!("\nFor other commands on it, such as `countersign audit export`, in another shell:");
+    say!("  export DATABASE_URL=sqlite://{}", database.display());
     say!("\n{told}\nStop it with Ctrl-C; a second start continues with the same data.");
 }

@@ -149,7 +149,10 @@ impl Switch {
             Some(PauseTarget::Agent(id)) => agents::find(conn, id)?.is_some(),
         };
         let Some(target) = self.target.clone().filter(|_| known) else {
-            return Ok(Err(Denial::new(Code::NotFound, "There is no such kind or agent to pause.")));
+            let kinds: Vec<_> = gate.registry.kinds().map(|kind| kind.spec().name).collect();
+            let sentence =
+                format!("There is no such kind or agent to pause. The kinds are {}.", kinds.join(", "));
+            return Ok(Err(Denial::new(Code::NotFound, sentence)));
         };
         Latch::Pauses.take(conn)?;
         Ok(Ok(target))

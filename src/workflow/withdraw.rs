@@ -14,7 +14,7 @@ use crate::{
     db::Conn,
     error::Result,
     store::{
-        actions::{Ending, Status},
+        actions::{self, Ending, Status},
         credentials, new_id,
     },
 };
@@ -38,11 +38,16 @@ impl Gate {
         let (committed, own_event, recaller) = (event.clone(), event.clone(), self.clone());
         let work = move |conn: &mut Conn| {
             let actor = Actor::Agent(agent_id.clone());
-            let (action, now) = lock_current(&gate, conn, &id, &expiry_event)?;
+            // Whose it is never changes; nobody else's is touched.
+            let own = actions::find(conn, &id)?.is_some_and(|action| action.agent_id == agent_id);
+            let (action, now) = if own {
+                lock_current(&gate, conn, &id, &expiry_event)?
+            } else {
+                (None, gate.clock.now(conn)?)
+            };
             // The key was good before the transaction; here it holds until the commit.
             let key = credentials::hold(conn, &key)?.filter(|key| key.revoked_at.is_none());
-            let own = action.filter(|action| action.agent_id == agent_id);
-            let found = key.ok_or_else(no_valid_key).and_then(|_| own.ok_or_else(no_such_action));
+            let found = key.ok_or_else(no_valid_key).and_then(|_| action.ok_or_else(no_such_action));
             let action = match found {
                 Ok(action) => action,
                 Err(denial) => {

@@ -39,8 +39,14 @@ impl Auth {
             match agents::by_name(conn, &name)? {
                 // A try before this one was committed just now, and its answer got lost.
                 Some(agent) if agent.id == id => return Ok(Ok((agent, None))),
-                Some(_) => {
-                    return Ok(Err(Denial::invalid("name", format!("There is already an agent {name}."))));
+                Some(agent) => {
+                    let revoked = if agent.revoked_at.is_some() {
+                        " It was revoked; the log goes on naming it, so take another name."
+                    } else {
+                        ""
+                    };
+                    let sentence = format!("There is already an agent {name}.{revoked}");
+                    return Ok(Err(Denial::invalid("name", sentence)));
                 }
                 None => {}
             }

@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::{
     error::{DEFECT, Denial},
+    http::MISDIRECTED_SENTENCE,
     mcp::{
         server::NO_SUCH_METHOD,
         strict::{INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, Refusal},
@@ -31,8 +32,7 @@ pub fn unavailable(id: Option<Value>, denial: Denial) -> HttpResponse {
 
 /// The answer to a request by a name that is none of this server's.
 pub fn misdirected() -> HttpResponse {
-    let status = StatusCode::FORBIDDEN;
-    refusal(status, &Refusal::new(None, INVALID_REQUEST, sentence(status)))
+    refusal(StatusCode::FORBIDDEN, &Refusal::new(None, INVALID_REQUEST, MISDIRECTED_SENTENCE))
 }
 
 /// The response as it is, unless it is an error in the library's own words.
@@ -73,7 +73,7 @@ pub async fn unknown_method(response: ServiceResponse<BoxBody>) -> Result<Servic
 
 fn sentence(status: StatusCode) -> &'static str {
     match status {
-        StatusCode::FORBIDDEN => "This server is not reached by that host name or from that web page.",
+        StatusCode::FORBIDDEN => "Web pages of other sites may not call this server.",
         StatusCode::NOT_FOUND => "There is nothing here. The agents' door is /mcp.",
         StatusCode::METHOD_NOT_ALLOWED => {
             "There are no sessions and no event streams here. Send messages with POST."

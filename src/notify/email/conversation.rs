@@ -105,6 +105,9 @@ fn expected(yes: Severity, answer: Result<Response, smtp::Error>) -> Result<(), 
 fn not_signed_in(error: &smtp::Error) -> String {
     match error.status() {
         Some(code) => format!("The mail server does not take this user and password ({code})."),
+        None if error.is_response() => {
+            "The mail server's answer to user and password is no reply of SMTP.".to_owned()
+        }
         None => words(error),
     }
 }

@@ -72,7 +72,8 @@ impl FromStr for SmtpUrl {
 
     fn from_str(text: &str) -> std::result::Result<Self, String> {
         let form = "must be smtp:// or smtps://, with user and password where needed, and a host, such as \
-                    smtp://user:password@mail.example.com:587";
+                    smtp://user:password@mail.example.com:587; a mark such as # / ? % @ in a password is written %23 %2F \
+                    %3F %25 %40";
         let url = Url::parse(text).map_err(|_| form)?;
         let host = url.host_str().filter(|host| !host.is_empty()).ok_or(form)?;
         if !matches!(url.path(), "" | "/") || url.fragment().is_some() {
@@ -151,6 +152,7 @@ mod tests {
             "smtp://user@mail.example.com",
             "smtp://:hunter2@mail.example.com",
             "smtp://u:hunter2@mail.example.com/inbox",
+            "smtp://u:hunter2#@mail.example.com",
             "smtp://u:hunter2@mail.example.com?tls=none",
             "smtp://u:hunter2@mail.example.com?tls=maybe",
             "smtps://mail.example.com?tls=none",
