@@ -171,7 +171,7 @@ impl Gateway {
         })
     }
 
-    /// Scope, then limit, then the arguments' form. Each denial is recorded before it is answered.
+    /// Scope, then limit, then the arguments' form. Each denial is recorded, or counted behind one that is, before it is answered.
     async fn admit(&self, caller: &Caller, tool: &Callable, arguments: Arguments) -> Result<JsonObject> {
         if let Some(scope) = tool.scope_missing(&caller.scopes) {
             return self.deny(caller, tool.name, scope_missing(scope), Bound::None).await;

@@ -74,6 +74,13 @@ enum Standing {
     Fresh,
 }
 
+impl Standing {
+    /// Whoever wrote may have ended without a word.
+    fn is_under_way(&self) -> bool {
+        matches!(self, Self::UnderWay(arrived) if arrived.has_changed().is_ok())
+    }
+}
+
 /// What somebody has to do who is to be told of a failure.
 enum Course {
     /// Write it down, and say whether that went well.
@@ -106,8 +113,7 @@ impl Failures {
                 tally.first.get_or_insert_with(|| entry.clone());
                 Course::Counted
             }
-            // Whoever wrote may have gone away meanwhile, and says nothing more.
-            Standing::UnderWay(arrived) if arrived.has_changed().is_ok() => Course::Wait(arrived.clone()),
+            Standing::UnderWay(arrived) if tally.standing.is_under_way() => Course::Wait(arrived.clone()),
             Standing::UnderWay(_) | Standing::Unknown => {
                 let (tell, arrived) = watch::channel(None);
                 tally.standing = Standing::UnderWay(arrived);
@@ -135,7 +141,7 @@ impl Failures {
             })
         });
         let taken = taken.collect();
-        tallies.retain(|_, tally| matches!(tally.standing, Standing::UnderWay(_)));
+        tallies.retain(|_, tally| tally.standing.is_under_way());
         taken
     }
 
@@ -190,16 +196,23 @@ impl Auth {
                     continue;
                 }
             };
-            let (clock, event, kind, written) = (self.clock.clone(), new_id(), key.0.clone(), entry.clone());
-            let recorded = self.db.write(move |conn| {
-                let now = clock.now(conn)?;
-                record_unbounded(conn, &event, now, &kind, &written)
-            });
-            let recorded = recorded.await;
-            self.failures.arrived(&key, recorded.is_ok());
-            let _ = tell.send(Some(recorded.is_ok()));
-            return recorded;
+            // On a task of its own: whoever asked may hang up, and others wait for what becomes of it.
+            let written = tokio::spawn(self.clone().write_down(key, entry, tell));
+            return written.await.map_err(|panic| Error::Internal(panic.into()))?;
         }
+    }
+
+    /// Writes down a failure, and tells those who wait for it.
+    async fn write_down(self, key: Key, entry: Entry, tell: watch::Sender<Option<bool>>) -> Result<()> {
+        let (clock, event, kind) = (self.clock.clone(), new_id(), key.0.clone());
+        let written = self.db.write(move |conn| {
+            let now = clock.now(conn)?;
+            record_unbounded(conn, &event, now, &kind, &entry)
+        });
+        let written = written.await;
+        self.failures.arrived(&key, written.is_ok());
+        let _ = tell.send(Some(written.is_ok()));
+        written
     }
 
     /// What a process does before it ends: it writes down what was counted, unless the database keeps it waiting.
@@ -262,5 +275,19 @@ mod tests {
         assert!(waits(known(), "ana@example.com"));
         assert!(!waits(Actor::Stranger, "no.one@example.com"));
         assert!(!waits(known(), "ana@example.com"));
+    }
+
+    #[test]
+    fn nothing_is_left_of_who_ended_without_a_word() {
+        let failures = Failures::default();
+        let entry = Entry::denied(What::SignIn, Actor::Stranger, &Source::CLI, Code::Unauthenticated);
+        let Course::Write(_, tell) = failures.count(&entry, Typed::default()) else {
+            panic!("the first is to be written")
+        };
+        failures.take();
+        assert!(matches!(failures.count(&entry, Typed::default()), Course::Wait(_)));
+        drop(tell);
+        failures.take();
+        assert!(failures.lock().is_empty());
     }
 }

@@ -1,17 +1,23 @@
 //! What is refused before it is anybody's call is in the log too, and a flood of it is counted.
 
+use chrono::TimeDelta;
+use countersign::app::App;
+use countersign::audit::{Door, Source};
 use countersign::auth::accounts::Changed;
+use countersign::error::Error;
+use countersign::gateway::Arguments;
 use countersign::store::agents::Agent as Stored;
 use countersign::store::events::{self, Filter};
 use countersign::store::people::Role;
 use reqwest::StatusCode;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::support::program::Program;
+use crate::support::rival::until_writing;
 use crate::support::rows::Rows;
 use crate::support::run::Fixture;
 use crate::support::settings::left_out;
-use crate::support::shop::{adjustment, refund};
+use crate::support::shop::refund;
 use crate::support::{Agent, Backend, Database, Person, TestApp, backends};
 
 backends!(a_message_that_is_none_is_an_event);
@@ -147,69 +153,65 @@ async fn guessing_leaves_few_rows_and_a_true_count(app: &TestApp) {
 
 backends!(none_is_answered_before_one_of_its_kind_is_in_the_log);
 async fn none_is_answered_before_one_of_its_kind_is_in_the_log(app: &TestApp) {
-    let stranger = Agent {
-        key: "no key of ours".to_owned(),
-        ..app.agent.clone()
-    };
-    let sent = || {
-        let stranger = stranger.clone();
-        tokio::spawn(async move { send(&stranger, "{}").await })
-    };
+    let process = app.unserved();
+    let sent = |count| (0..count).map(|_| tokio::spawn(is_refused(process.clone()))).collect::<Vec<_>>();
     let mut rival = app.rival();
     rival.begin(app.database.backend.break_the_log());
-    let mut under_way: Vec<_> = (0..5).map(|_| sent()).collect();
-    app.until_blocked(0, 1).await;
+    let mut under_way = sent(5);
+    until_writing(&process.db).await;
     rival.run("COMMIT");
-    under_way.push(sent());
-    for answer in under_way {
-        assert_ne!(answer.await.unwrap(), StatusCode::UNAUTHORIZED, "it is in no log");
+    under_way.extend(sent(1));
+    for refused in under_way {
+        assert!(!refused.await.unwrap(), "it is in no log");
     }
-    app.inner.auth.write_down_failures().await.unwrap();
-    assert_ne!(send(&stranger, "{}").await, StatusCode::UNAUTHORIZED, "it is in no log");
+    process.auth.write_down_failures().await.unwrap();
+    assert!(!is_refused(process.clone()).await, "it is in no log");
 
     rival.run(app.database.backend.mend_the_log());
-    for answer in (0..5).map(|_| sent()).collect::<Vec<_>>() {
-        assert_eq!(answer.await.unwrap(), StatusCode::UNAUTHORIZED);
+    for refused in sent(5) {
+        assert!(refused.await.unwrap());
     }
+    process.auth.write_down_failures().await.unwrap();
     assert_eq!(told(app, "authentication", "failed_sign_ins").await, 5);
 }
 
 backends!(what_was_counted_is_counted_after_a_time_when_nothing_could_be_written);
 async fn what_was_counted_is_counted_after_a_time_when_nothing_could_be_written(app: &TestApp) {
-    let stranger = Agent {
-        key: "no key of ours".to_owned(),
-        ..app.agent.clone()
-    };
+    let process = app.unserved();
     for _ in 0..5 {
-        assert_eq!(send(&stranger, "{}").await, StatusCode::UNAUTHORIZED);
+        assert!(is_refused(process.clone()).await);
     }
     let (mut rival, backend) = (app.rival(), app.database.backend);
     rival.run("ALTER TABLE floods RENAME TO elsewhere");
-    app.inner.auth.write_down_failures().await.unwrap_err();
-    // None is fresh any more: the next one has to be an event first.
-    rival.run(backend.break_the_log());
-    assert_ne!(send(&stranger, "{}").await, StatusCode::UNAUTHORIZED, "it is in no log");
-    rival.run(backend.mend_the_log());
+    process.auth.write_down_failures().await.unwrap_err();
     rival.run("ALTER TABLE elsewhere RENAME TO floods");
+    // None is fresh any more: the next one has to be an event first.
+    app.inner.clock.shift(TimeDelta::minutes(2));
+    process.clock.shift(TimeDelta::minutes(2));
+    rival.run(backend.break_the_log());
+    assert!(!is_refused(process.clone()).await, "it is in no log");
+    rival.run(backend.mend_the_log());
+    process.auth.write_down_failures().await.unwrap();
     assert_eq!(told(app, "authentication", "failed_sign_ins").await, 5);
 }
 
 backends!(an_agents_flood_goes_on_into_the_next_minute);
 async fn an_agents_flood_goes_on_into_the_next_minute(app: &TestApp) {
-    let denied = async |tool: &str, arguments: Value| {
-        assert_eq!(app.reader.call(tool, arguments).await.code(), "scope_missing");
-    };
+    let process = app.unserved();
     for _ in 0..3 {
-        denied("request_refund", refund("#1001", 100)).await;
+        assert_eq!(app.reader.code_in(&process, "request_refund").await, "scope_missing");
     }
-    app.inner.auth.write_down_failures().await.unwrap();
-    denied("request_refund", refund("#1001", 100)).await;
-    denied("request_stock_adjustment", adjustment("SKU-1", 1)).await;
-    app.inner.clock.shift(chrono::TimeDelta::minutes(2));
-    app.inner.auth.write_down_failures().await.unwrap();
+    process.auth.write_down_failures().await.unwrap();
+    assert_eq!(app.reader.code_in(&process, "request_refund").await, "scope_missing");
+    assert_eq!(app.reader.code_in(&process, "request_stock_adjustment").await, "scope_missing");
+    process.clock.shift(TimeDelta::minutes(2));
+    process.auth.write_down_failures().await.unwrap();
     let event = app.last_event().await;
-    let whole = json!([event["event"], event["tool"], event["door"]]);
-    assert_eq!(whole, json!(["tool_call", "request_stock_adjustment", "mcp_http"]), "{event}");
+    assert_eq!(
+        json!([event["event"], event["tool"], event["address"]]),
+        json!(["tool_call", "request_stock_adjustment", "192.0.2.7"]),
+        "{event}"
+    );
 }
 
 backends!(one_client_has_one_address);
@@ -277,6 +279,28 @@ async fn send(agent: &Agent, message: &'static str) -> StatusCode {
         .await
         .unwrap()
         .status()
+}
+
+/// Whether a key that nobody has is refused, and not only found too much to ask just now.
+async fn is_refused(process: App) -> bool {
+    matches!(process.auth.agent_key("no key of ours", &from_outside()).await, Err(Error::Denied(_)))
+}
+
+fn from_outside() -> Source {
+    Source {
+        door: Door::Http,
+        address: Some("192.0.2.7".to_owned()),
+    }
+}
+
+impl Agent {
+    /// The code that a call without arguments gets in a process.
+    pub async fn code_in(&self, process: &App, tool: &str) -> String {
+        let caller = process.gateway.authenticate(&self.key, &from_outside()).await.unwrap();
+        let answer = process.gateway.call(&caller, tool, Arguments::Read(Map::new())).await;
+        let answer = answer.unwrap_or_else(|_| panic!("there is no {tool}"));
+        answer.body["error"]["code"].as_str().unwrap().to_owned()
+    }
 }
 
 /// How many refusals the log tells of, each on its own or counted, when the minute is over.
