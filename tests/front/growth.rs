@@ -75,6 +75,7 @@ async fn look(session: &Session) -> i64 {
         "/actions?status=executed",
         "/actions?status=expired",
         "/actions?kind=refund",
+        "/actions?status=executed&kind=refund",
         "/actions?agent=assistant",
         "/actions?agent=reader",
         "/actions?status=rejected&kind=refund&agent=assistant",

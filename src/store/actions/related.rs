@@ -39,10 +39,10 @@ pub struct Beside {
     pub kind: String,
     #[diesel(sql_type = Text)]
     pub status: Status,
-    /// Which of the latest of its agent, kind and status it is, from 1…
+    /// Which of the latest of its agent, kind and status it is, from 1.
     #[diesel(sql_type = BigInt)]
     pub place: i64,
-    /// …of how many.
+    /// How many there are of its agent, kind and status.
     #[diesel(sql_type = BigInt)]
     pub alike: i64,
 }
@@ -116,8 +116,8 @@ pub fn on_record(conn: &mut Conn, subject: &str, limit: i64) -> QueryResult<Vec<
         .load(conn)
 }
 
-/// Other actions that ask for exactly the same write, whoever asked, and are open or were executed after `since`, oldest
-/// first: at most so many.
+/// Other actions that ask for exactly the same write, whoever asked, and are open or were executed after `since`, those
+/// that are over first: at most so many.
 pub fn equal_and_close(
     conn: &mut Conn,
     action: &Action,
@@ -125,7 +125,7 @@ pub fn equal_and_close(
     since: Timestamp,
     most: i64,
 ) -> QueryResult<Vec<Action>> {
-    sql_query(format!("SELECT * FROM actions WHERE {} ORDER BY id LIMIT $5", equal()))
+    sql_query(format!("SELECT * FROM actions WHERE {} ORDER BY expires_at, id LIMIT $5", equal()))
         .bind::<Text, _>(&action.fingerprint)
         .bind::<SqlTimestamp, _>(since)
         .bind::<Text, _>(&action.id)

@@ -23,7 +23,9 @@ const GROWING: [&str; 10] = [
     "notices",
 ];
 /// What half of a growing table may fulfil: who looks for no more than this reads through it.
-const BROAD: [&str; 5] = [
+const BROAD: [&str; 7] = [
+    "actions_by_due (status=?)",
+    "actions_by_kind_due (kind=? AND status=?)",
     "actions_by_status (status=?)",
     "actions_by_kind (kind=?)",
     "actions_by_agent (agent_id=?)",
