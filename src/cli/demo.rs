@@ -22,6 +22,7 @@ use crate::{
     error::{Error, Result},
     mcp::connect::{Client, set_up},
     shop::import,
+    text::shell_word,
 };
 
 /// Try it out: a shop, people, agents and requests in a folder of their own, served on this machine
@@ -103,6 +104,7 @@ fn welcome(sheet: &Sheet, path: &Path, database: &Path, told: &str) {
         }
     }
     say!("\nFor other commands on it, such as `countersign audit export`, in another shell:");
-    say!("  export DATABASE_URL=sqlite://{}", database.display());
+    let database = std::path::absolute(database).unwrap_or_else(|_| database.to_owned());
+    say!("  export DATABASE_URL={}", shell_word(&format!("sqlite://{}", database.display())));
     say!("\n{told}\nStop it with Ctrl-C; a second start continues with the same data.");
 }

@@ -149,13 +149,20 @@ impl Switch {
             Some(PauseTarget::Agent(id)) => agents::find(conn, id)?.is_some(),
         };
         let Some(target) = self.target.clone().filter(|_| known) else {
-            let kinds: Vec<_> = gate.registry.kinds().map(|kind| kind.spec().name).collect();
-            let sentence =
-                format!("There is no such kind or agent to pause. The kinds are {}.", kinds.join(", "));
-            return Ok(Err(Denial::new(Code::NotFound, sentence)));
+            return Ok(Err(Denial::new(Code::NotFound, self.no_such_target(gate))));
         };
         Latch::Pauses.take(conn)?;
         Ok(Ok(target))
+    }
+
+    fn no_such_target(&self, gate: &Gate) -> String {
+        match &self.target {
+            Some(PauseTarget::Kind(_)) => {
+                let kinds: Vec<_> = gate.registry.kinds().map(|kind| kind.spec().name).collect();
+                format!("There is no such kind. The kinds are {}.", kinds.join(", "))
+            }
+            _ => "There is no such agent.".to_owned(),
+        }
     }
 
     /// Answers whether that changed anything.
