@@ -44,8 +44,10 @@ pub fn run(
 fn bound(value: &Value, call: usize) -> types::Value {
     match value {
         Value::Null => types::Value::Null,
+        Value::Boolean(yes) => types::Value::Integer(i64::from(*yes)),
         Value::Integer(number) => types::Value::Integer(*number),
         Value::Text(text) => types::Value::Text(text.clone()),
+        Value::Texts(_) => unreachable!("SQLite takes each text by itself"),
         Value::Fresh(head, which) => types::Value::Text(Value::fresh(head, *which, call)),
     }
 }

@@ -13,7 +13,7 @@ use super::{
     history::{self, Morning},
     load::{Call, Calls, Figures, ask},
     measure, range, refund, sample,
-    site::{Backend, Site},
+    site::Site,
     tool,
 };
 use crate::support::{Cast, Outcome, Server, result};
@@ -36,7 +36,7 @@ const PATHS: [&str; 5] = [
 ];
 
 pub async fn print(nothing: &str) -> Outcome<()> {
-    for backend in [Backend::Sqlite, Backend::Postgres] {
+    for backend in super::backends() {
         println!(
             "\n{backend:?}, one caller: the median in ms, and as a multiple of that with {} actions",
             ACTIONS[0]

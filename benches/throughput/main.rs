@@ -4,6 +4,8 @@
 //! approvals a second, with 1 to 128 callers, each beside its floor. A floor is the statements of the call alone, in a bare
 //! loop or sent by pgbench; for reads it is a tool that does nothing.
 //!
+//! With `-- sqlite` or `-- postgres` it is one of them.
+//!
 //! `cargo bench --bench throughput -- --growth` prints how long the same calls take on 1,000 to 1,000,000 actions.
 
 mod bare;
@@ -62,7 +64,7 @@ async fn main() -> Outcome<()> {
     if std::env::args().any(|argument| argument == "--growth") {
         return growth::print(&nothing).await;
     }
-    for backend in [Backend::Sqlite, Backend::Postgres] {
+    for backend in backends() {
         let mut table = Table::default();
         let floors = floors(backend).await?;
         let site = Site::prepared(backend, range(AT_ONCE.len()).start)?;
@@ -89,6 +91,16 @@ async fn main() -> Outcome<()> {
         memory_later(&server, &site.cast).await?;
     }
     Ok(())
+}
+
+/// Those that the command line names, or both.
+fn backends() -> Vec<Backend> {
+    let asked = |backend: &Backend| {
+        std::env::args().any(|argument| argument.eq_ignore_ascii_case(&format!("{backend:?}")))
+    };
+    let both = [Backend::Sqlite, Backend::Postgres];
+    let named: Vec<_> = both.into_iter().filter(asked).collect();
+    if named.is_empty() { both.to_vec() } else { named }
 }
 
 /// The calls of a step.

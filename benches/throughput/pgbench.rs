@@ -58,10 +58,22 @@ fn sent(statement: &Statement) -> String {
 fn literal(value: &Value) -> String {
     match value {
         Value::Null => "NULL".to_owned(),
+        Value::Boolean(yes) => yes.to_string(),
         Value::Integer(number) => number.to_string(),
-        Value::Text(text) => format!("'{}'", text.replace('\'', "''")),
+        Value::Text(text) => quoted(text),
+        Value::Texts(texts) => {
+            let texts: Vec<_> = texts.iter().map(|text| quoted(text)).collect();
+            format!("ARRAY[{}]::text[]", texts.join(", "))
+        }
         Value::Fresh(head, which) => {
-            format!("('{head}' || lpad(to_hex(:call::bigint * {APART} + {which}), 12, '0'))")
+            let head = quoted(head);
+            format!("({head} || lpad(to_hex(:call::bigint * {APART} + {which}), 12, '0'))")
         }
     }
+}
+
+/// Without a colon, behind which pgbench sees a variable of its own.
+fn quoted(text: &str) -> String {
+    let escaped = text.replace('\\', "\\\\").replace('\'', "''").replace(':', "\\003A");
+    format!("U&'{escaped}'")
 }

@@ -17,8 +17,11 @@ pub struct Statement {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     Null,
+    Boolean(bool),
     Integer(i64),
     Text(String),
+    /// Several texts, which Postgres takes for one value.
+    Texts(Vec<String>),
     /// An id or a hash, of which the last digits are others in every call: what comes before them, and which of its ids it is.
     Fresh(String, usize),
 }
@@ -32,6 +35,9 @@ impl Value {
         format!("{head}{:0DIGITS$x}", call * APART + which)
     }
 }
+
+/// What diesel prints between a statement and its values.
+const BINDS: &str = " -- binds: ";
 
 static SENT: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
@@ -56,7 +62,8 @@ pub fn heard() -> Outcome<Vec<Statement>> {
     let sent = std::mem::take(&mut *SENT.lock().unwrap());
     let statements = sent.iter().filter(|sent| {
         let verb = sent.split([' ', ';']).next().unwrap_or_default().to_ascii_uppercase();
-        ["SELECT", "INSERT", "UPDATE", "DELETE", "WITH"].contains(&verb.as_str())
+        // The pool asks whether a connection is there with a bare SELECT.
+        ["SELECT", "INSERT", "UPDATE", "DELETE", "WITH"].contains(&verb.as_str()) && sent.contains(BINDS)
     });
     statements.map(|sent| read(sent)).collect()
 }
@@ -91,13 +98,17 @@ pub fn generalized(
 
 /// As diesel prints it: the statement, and behind it a list of values as Rust shows them.
 fn read(sent: &str) -> Outcome<Statement> {
-    let (sql, binds) = sent.rsplit_once(" -- binds: ").ok_or_else(|| format!("no values: {sent}"))?;
+    let (sql, binds) = sent.rsplit_once(BINDS).ok_or_else(|| format!("no values: {sent}"))?;
     let list = binds.trim().strip_prefix('[').and_then(|list| list.strip_suffix(']')).ok_or("no list")?;
     let (mut values, mut rest) = (Vec::new(), list);
     while !rest.is_empty() {
-        let (value, after) = match rest.strip_prefix('"') {
-            Some(quoted) => text(quoted)?,
-            None => {
+        let (value, after) = match rest.as_bytes()[0] {
+            b'"' => {
+                let (said, after) = text(&rest[1..])?;
+                (Value::Text(said), after)
+            }
+            b'[' => texts(&rest[1..])?,
+            _ => {
                 let end = rest.find(", ").unwrap_or(rest.len());
                 (plain(&rest[..end]), &rest[end..])
             }
@@ -114,8 +125,8 @@ fn read(sent: &str) -> Outcome<Statement> {
 fn plain(shown: &str) -> Value {
     match shown {
         "None" | "NULL" | "null" => Value::Null,
-        "true" => Value::Integer(1),
-        "false" => Value::Integer(0),
+        "true" => Value::Boolean(true),
+        "false" => Value::Boolean(false),
         _ if shown.starts_with(|char: char| char.is_ascii_uppercase()) => Value::Text(stored(shown)),
         // A moment in time is the only other thing without quotes.
         _ => shown.parse().map_or_else(|_| Value::Text(shown.replace('T', " ")), Value::Integer),
@@ -134,13 +145,26 @@ fn stored(state: &str) -> String {
     stored
 }
 
+/// The texts of a list, and what follows it.
+fn texts(mut list: &str) -> Outcome<(Value, &str)> {
+    let mut texts = Vec::new();
+    loop {
+        if let Some(after) = list.strip_prefix(']') {
+            return Ok((Value::Texts(texts), after));
+        }
+        let (said, after) = text(list.strip_prefix('"').ok_or("no text in a list")?)?;
+        texts.push(said);
+        list = after.strip_prefix(", ").unwrap_or(after);
+    }
+}
+
 /// A quoted text without what Rust escapes, and what follows it.
-fn text(quoted: &str) -> Outcome<(Value, &str)> {
+fn text(quoted: &str) -> Outcome<(String, &str)> {
     let mut said = String::new();
     let mut chars = quoted.char_indices();
     while let Some((at, char)) = chars.next() {
         match char {
-            '"' => return Ok((Value::Text(said), &quoted[at + 1..])),
+            '"' => return Ok((said, &quoted[at + 1..])),
             '\\' => match chars.next().ok_or("no end")?.1 {
                 'n' => said.push('\n'),
                 escaped @ ('"' | '\\' | '\'') => said.push(escaped),
