@@ -122,6 +122,16 @@ pub fn shell_word(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
+/// How many there are of what goes by that word: "1 order", "2 orders", or "100 orders or more" where counting ended at `most`.
+pub fn counted(count: i64, most: i64, word: &str) -> String {
+    let figure = grouped(count.unsigned_abs());
+    match count {
+        1 => format!("1 {word}"),
+        _ if count >= most => format!("{figure} {word}s or more"),
+        _ => format!("{figure} {word}s"),
+    }
+}
+
 /// A number with its thousands set apart: "1,204,331".
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();

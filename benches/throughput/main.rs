@@ -2,7 +2,7 @@
 //!
 //! `cargo bench --bench throughput` prints a table for SQLite and one for Postgres: durable requests, replays, reads and
 //! approvals a second, with 1 to 128 callers, each beside its floor. A floor is the statements of the call alone, in a bare
-//! loop or sent by pgbench; for reads it is a tool that does nothing.
+//! loop or sent by pgbench; for reads a tool that does nothing is another.
 //!
 //! With `-- sqlite` or `-- postgres` it is one of them.
 //!

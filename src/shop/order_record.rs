@@ -8,6 +8,7 @@ use crate::{
     db::{Conn, QueryResult},
     kinds::Lock,
     money,
+    text::counted,
     web::link,
 };
 
@@ -76,12 +77,8 @@ impl OrderRecord {
 }
 
 /// How many orders a customer has, in words.
-pub fn orders_in_words(counted: i64) -> String {
-    match counted {
-        1 => "1 order".to_owned(),
-        MANY.. => format!("{MANY} orders or more"),
-        _ => format!("{counted} orders"),
-    }
+pub fn orders_in_words(count: i64) -> String {
+    counted(count, MANY, "order")
 }
 
 #[cfg(test)]

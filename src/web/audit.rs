@@ -25,7 +25,7 @@ use crate::{
     error::{Denial, Error},
     query::Query,
     store::{actions, agents, events, people},
-    text::{filters, grouped},
+    text::{counted, filters},
     workflow::Gate,
 };
 use told::Row;
@@ -118,11 +118,7 @@ pub async fn page(site: Site, visitor: Visitor, Asked(choice): Asked<Choice>) ->
 }
 
 fn in_words(total: i64) -> String {
-    match total {
-        1 => "1 event".to_owned(),
-        COUNTED.. => format!("{} events or more", grouped(COUNTED.unsigned_abs())),
-        _ => format!("{} events", grouped(total.unsigned_abs())),
-    }
+    counted(total, COUNTED, "event")
 }
 
 /// The log's refusal of a person that does not exist.
