@@ -3,6 +3,8 @@
 //! nobody is told that something failed that was done.
 
 mod calls;
+mod contended;
 mod cut_off;
 mod hung_up;
 mod killed;
+mod told;

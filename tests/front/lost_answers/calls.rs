@@ -1,13 +1,15 @@
 //! The calls whose answers get lost, and what they come to when they are sent again.
 
 use countersign::store::actions::Status;
+use countersign::store::people::Role;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
+use super::told::Told;
 use crate::support::rival::Rival;
 use crate::support::shop::{id, refund};
-use crate::support::{Agent, Database, Person};
+use crate::support::{Agent, Database, Person, TestApp};
 
 /// A call that writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,9 +50,13 @@ impl Call {
         }
     }
 
-    /// What the request is there for.
-    fn is_request(self) -> bool {
+    pub fn is_request(self) -> bool {
         matches!(self, Self::Request | Self::NextAttempt | Self::Replay)
+    }
+
+    /// Whether a person calls.
+    pub fn is_decision(self) -> bool {
+        matches!(self, Self::Approval | Self::Failure | Self::Rejection)
     }
 }
 
@@ -61,7 +67,24 @@ pub struct Scene<'a> {
     pub database: &'a Database,
 }
 
+impl<'a> Scene<'a> {
+    /// An application's own agent and its approver.
+    pub async fn of(app: &'a TestApp) -> Self {
+        Self {
+            agent: app.agent.clone(),
+            person: app.person(Role::Approver).await.clone(),
+            database: &app.database,
+        }
+    }
+
+    /// By whom an action was ended that ended so.
+    fn who_ends(&self, status: Status) -> &str {
+        if status == Status::Withdrawn { &self.agent.name } else { &self.person.email }
+    }
+}
+
 /// A call that is about to be sent.
+#[derive(Clone)]
 pub struct Ready {
     pub call: Call,
     arguments: Value,
@@ -100,6 +123,11 @@ impl Ready {
             _ => {}
         }
         ready
+    }
+
+    /// Another call about the same action.
+    pub fn but(&self, call: Call) -> Self {
+        Self { call, ..self.clone() }
     }
 
     /// The call; nothing when the server went away before it answered.
@@ -145,13 +173,11 @@ impl Ready {
     /// action to its end, and looks whether the effect is there exactly once.
     pub async fn send_again(&self, scene: &Scene<'_>, stands: bool) {
         let told = self.send(scene).await.unwrap();
-        let (call, status) = (self.call, self.status_after().as_str());
+        let call = self.call;
         if call.is_request() || call == Call::Withdrawal {
             assert!(self.is_done(&told), "{call:?}: {told:?}");
         } else if stands {
-            assert_eq!(told.body["code"], "already_decided", "{call:?}: {told:?}");
-            assert_eq!(told.body["winner"]["status"], status, "{call:?}: {told:?}");
-            assert_eq!(told.body["winner"]["by"], scene.person.email.as_str(), "{call:?}: {told:?}");
+            self.is_told_of(self, scene, &told);
         } else {
             assert!(self.is_done(&told), "{call:?}: {told:?}");
         }
@@ -166,6 +192,18 @@ impl Ready {
             _ => {}
         }
         self.come_to_an_end(scene, &told).await;
+    }
+
+    /// Looks at what somebody is told whose call came after one that ended the action, at whichever scene that was.
+    pub fn is_told_of(&self, winner: &Self, scene: &Scene<'_>, told: &Told) {
+        let (call, body, status) = (self.call, &told.body, winner.status_after());
+        if call == Call::Withdrawal {
+            assert!(!told.is_error && body["status"] == status.as_str(), "{call:?}: {told:?}");
+            return;
+        }
+        assert_eq!(body["code"], "already_decided", "{call:?}: {told:?}");
+        assert_eq!(body["winner"]["status"], status.as_str(), "{call:?}: {told:?}");
+        assert_eq!(body["winner"]["by"], scene.who_ends(status), "{call:?}: {told:?}");
     }
 
     /// Approves what is still open, and asks once more for all of it: 0, then 1, then still 1.
@@ -233,31 +271,6 @@ impl Ready {
         Rival::on(scene.database).run(&format!(
             "UPDATE orders SET financial_status = '{status}', version = version + 1 WHERE name = '{order}'"
         ));
-    }
-}
-
-/// What somebody was told, through whichever door.
-#[derive(Debug)]
-pub struct Told {
-    pub is_error: bool,
-    pub body: Value,
-}
-
-impl From<crate::support::agent::Answer> for Told {
-    fn from(answer: crate::support::agent::Answer) -> Self {
-        Self {
-            is_error: answer.is_error,
-            body: answer.body,
-        }
-    }
-}
-
-impl From<crate::support::person::Reply> for Told {
-    fn from(reply: crate::support::person::Reply) -> Self {
-        Self {
-            is_error: !reply.status.is_success(),
-            body: reply.body,
-        }
     }
 }
 

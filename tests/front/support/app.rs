@@ -14,7 +14,7 @@ use tokio::sync::{OnceCell, oneshot};
 
 use super::cable::Cable;
 use super::elsewhere::Elsewhere;
-use super::run::Fixture;
+use super::run::{Fixture, Spread};
 use super::{Agent, Backend, Database, Person, http};
 
 /// A running Countersign with an empty shop, two agents, and people made as they are asked for.
@@ -44,17 +44,21 @@ impl TestApp {
         Self::on(backend.fresh_database(), configure, App::build).await
     }
 
-    /// Beside a second server and a program that speaks MCP over its standard input and output, all under one rate of writes.
-    /// An agent's processes and a person's windows spread over them.
+    /// In several processes, all under one rate of writes.
     pub async fn on_several_processes(backend: Backend, write_rate: &str) -> Self {
         let rate = write_rate.parse().unwrap();
-        let mut app = Self::with(backend, |config| config.write_rate = rate).await;
+        Self::with(backend, |config| config.write_rate = rate).await.beside_others(write_rate)
+    }
+
+    /// Beside a second server and a program that speaks MCP over its standard input and output, which have a rate of writes of
+    /// their own. An agent's processes and a person's windows spread over them.
+    pub fn beside_others(mut self, write_rate: &str) -> Self {
         let settings = [("COUNTERSIGN_READ_RATE", "off"), ("COUNTERSIGN_WRITE_RATE", write_rate)];
-        app.elsewhere = Some(Elsewhere::on(&app.database, &settings));
-        for agent in [&mut app.agent, &mut app.reader] {
-            agent.elsewhere.clone_from(&app.elsewhere);
+        self.elsewhere = Some(Elsewhere::on(&self.database, &settings));
+        for agent in [&mut self.agent, &mut self.reader] {
+            agent.elsewhere.clone_from(&self.elsewhere);
         }
-        app
+        self
     }
 
     /// On a database that was made ready for it.
@@ -196,6 +200,12 @@ impl Fixture for TestApp {
 
     async fn tear_down(self) {
         self.leave().await;
+    }
+}
+
+impl Spread for TestApp {
+    async fn spread(backend: Backend) -> Self {
+        Self::on_several_processes(backend, "off").await
     }
 }
 

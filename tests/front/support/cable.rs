@@ -9,7 +9,8 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use url::Url;
 
-use super::Database;
+use super::run::{Fixture, Spread};
+use super::{Backend, Database, TestApp};
 
 /// The way from a port of its own to the server of a database.
 pub struct Cable {
@@ -29,6 +30,10 @@ pub enum Cut {
     Behind,
     /// The server answers, and nobody hears that.
     After,
+}
+
+impl Cut {
+    pub const ALL: [Self; 3] = [Self::Before, Self::Behind, Self::After];
 }
 
 impl Cable {
@@ -112,6 +117,33 @@ impl Cable {
     /// Brings the line back to life.
     pub fn revive(&self) {
         self.line.is_dead.send_replace(false);
+    }
+}
+
+/// An application at the end of a cable. Other processes beside it have none.
+pub struct Cabled {
+    pub app: TestApp,
+    pub cable: Cable,
+}
+
+impl Fixture for Cabled {
+    async fn set_up(backend: Backend) -> Self {
+        let database = backend.fresh_database();
+        let cable = Cable::to(&database).await;
+        let app = TestApp::through(&cable, database).await;
+        Self { app, cable }
+    }
+
+    async fn tear_down(self) {
+        self.app.tear_down().await;
+    }
+}
+
+impl Spread for Cabled {
+    async fn spread(backend: Backend) -> Self {
+        let Self { app, cable } = Self::set_up(backend).await;
+        let app = app.beside_others("off");
+        Self { app, cable }
     }
 }
 

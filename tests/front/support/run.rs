@@ -16,8 +16,8 @@ macro_rules! in_browser {
 }
 pub(crate) use in_browser;
 
-/// The same for functions that take a `&TestApp` and whose contenders can be spread over several processes: they run with one
-/// process as well as with three, as `on_several_processes::name`.
+/// The same for functions whose contenders can be spread over several processes: they take a reference to some [`Spread`], and
+/// run with one process as well as with three, as `on_several_processes::name`.
 macro_rules! races {
     ($($name:ident),+ $(,)?) => {
         $crate::support::backends!($($name),+);
@@ -58,6 +58,11 @@ pub trait Fixture: Sized {
     async fn tear_down(self) {}
 }
 
+/// What can run in several processes too: two servers, and a program that speaks MCP over its standard input and output.
+pub trait Spread: Fixture {
+    async fn spread(backend: Backend) -> Self;
+}
+
 /// Runs a test, unless this run leaves its backend out.
 pub fn run<F: Fixture>(backend: Backend, test: impl AsyncFnOnce(&F)) {
     if !backend.is_selected() {
@@ -82,16 +87,15 @@ pub fn run_in_browser(backend: Backend, test: impl AsyncFnOnce(&TestApp, &Browse
     });
 }
 
-/// Runs a test on two servers and a program that speaks MCP over its standard input and output, unless this run leaves its
-/// backend out.
-pub fn run_on_several_processes(backend: Backend, test: impl AsyncFnOnce(&TestApp)) {
+/// Runs a test in several processes, unless this run leaves its backend out.
+pub fn run_on_several_processes<F: Spread>(backend: Backend, test: impl AsyncFnOnce(&F)) {
     if !backend.is_selected() {
         return;
     }
     runtime().block_on(async {
-        let app = TestApp::on_several_processes(backend, "off").await;
-        SEVERAL_PROCESSES.scope((), test(&app)).await;
-        app.tear_down().await;
+        let fixture = F::spread(backend).await;
+        SEVERAL_PROCESSES.scope((), test(&fixture)).await;
+        fixture.tear_down().await;
     });
 }
 
