@@ -1,6 +1,9 @@
 //! Reading the log: a page of it, newest first, with the names of those who acted.
 
-use std::{collections::BTreeMap, str::FromStr};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    str::FromStr,
+};
 
 use chrono::{DateTime, NaiveDate, NaiveTime};
 use serde_json::Value;
@@ -138,7 +141,7 @@ fn actor_named(conn: &mut Conn, name: &str) -> QueryResult<Option<String>> {
     if let Some(agent) = agents::by_name(conn, name)? {
         return Ok(Some(agent.id));
     }
-    Ok(names(conn, vec![name.to_owned()])?.into_keys().next())
+    Ok(names(conn, BTreeSet::from([name.to_owned()]))?.into_keys().next())
 }
 
 fn with_names(conn: &mut Conn, found: Vec<Event>) -> QueryResult<Vec<Logged>> {
@@ -164,7 +167,7 @@ fn account(body: &Value) -> Option<&str> {
 }
 
 /// The names of agents and the e-mail addresses of people, by id.
-pub fn names(conn: &mut Conn, actors: Vec<String>) -> QueryResult<BTreeMap<String, String>> {
+pub fn names(conn: &mut Conn, actors: BTreeSet<String>) -> QueryResult<BTreeMap<String, String>> {
     let mut names = agents::names(conn, actors.clone())?;
     names.extend(people::emails(conn, actors)?);
     Ok(names)

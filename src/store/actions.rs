@@ -13,7 +13,7 @@ pub use self::related::{
     on_record, on_same_records,
 };
 use super::schema::actions;
-use crate::db::{Conn, QueryResult, Timestamp, text_enum};
+use crate::db::{Conn, Prepare, QueryResult, Timestamp, of_few_lengths, text_enum};
 
 text_enum! {
     /// Where an action stands.
@@ -150,7 +150,7 @@ pub struct Filter {
 }
 
 pub fn insert(conn: &mut Conn, action: &Action) -> QueryResult<()> {
-    diesel::insert_into(actions::table).values(action).execute(conn).map(|_| ())
+    diesel::insert_into(actions::table).values(action).prepared().execute(conn).map(|_| ())
 }
 
 pub fn find(conn: &mut Conn, id: &str) -> QueryResult<Option<Action>> {
@@ -160,8 +160,9 @@ pub fn find(conn: &mut Conn, id: &str) -> QueryResult<Option<Action>> {
 /// What those actions are called, by id.
 pub fn headlines(conn: &mut Conn, ids: &[String]) -> QueryResult<BTreeMap<String, String>> {
     let found: Vec<(String, String)> = actions::table
-        .filter(actions::id.eq_any(ids.to_vec()))
+        .filter(actions::id.eq_any(of_few_lengths(ids.to_vec())))
         .select((actions::id, actions::headline))
+        .prepared()
         .load(conn)?;
     Ok(found.into_iter().collect())
 }
@@ -170,6 +171,7 @@ pub fn headlines(conn: &mut Conn, ids: &[String]) -> QueryResult<BTreeMap<String
 pub fn lock(conn: &mut Conn, id: &str) -> QueryResult<Option<Action>> {
     sql_query("UPDATE actions SET lock_no = lock_no + 1 WHERE id = $1 RETURNING *")
         .bind::<Text, _>(id)
+        .prepared()
         .get_result(conn)
         .optional()
 }
@@ -178,6 +180,7 @@ pub fn lock(conn: &mut Conn, id: &str) -> QueryResult<Option<Action>> {
 pub fn end(conn: &mut Conn, id: &str, ending: &Ending) -> QueryResult<usize> {
     diesel::update(actions::table.filter(actions::id.eq(id)).filter(actions::status.eq(Status::Pending)))
         .set(ending)
+        .prepared()
         .execute(conn)
 }
 

@@ -1,11 +1,11 @@
 //! Agents: MCP clients with keys of their own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use diesel::{prelude::*, sql_query, sql_types::Text};
 
 use super::schema::agents;
-use crate::db::{Conn, QueryResult, Timestamp, share_lock};
+use crate::db::{Conn, Prepare, QueryResult, Timestamp, of_few_lengths, share_lock};
 
 /// An MCP client; untrusted, and never the one who decides.
 #[derive(Debug, Clone, Queryable, Selectable, Insertable, QueryableByName)]
@@ -56,8 +56,9 @@ pub fn all(conn: &mut Conn) -> QueryResult<Vec<Agent>> {
 }
 
 /// The names of the agents with these ids, by id.
-pub fn names(conn: &mut Conn, ids: Vec<String>) -> QueryResult<BTreeMap<String, String>> {
-    let names = agents::table.filter(agents::id.eq_any(ids)).select((agents::id, agents::name));
+pub fn names(conn: &mut Conn, ids: BTreeSet<String>) -> QueryResult<BTreeMap<String, String>> {
+    let among = agents::id.eq_any(of_few_lengths(ids));
+    let names = agents::table.filter(among).select((agents::id, agents::name)).prepared();
     Ok(names.load::<(String, String)>(conn)?.into_iter().collect())
 }
 
@@ -74,6 +75,7 @@ pub fn hold(conn: &mut Conn, id: &str) -> QueryResult<Option<Agent>> {
     let suffix = share_lock(conn);
     sql_query(format!("SELECT * FROM agents WHERE id = $1{suffix}"))
         .bind::<Text, _>(id)
+        .prepared()
         .get_result(conn)
         .optional()
 }

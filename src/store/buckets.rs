@@ -7,7 +7,7 @@ use diesel::{
 };
 
 use super::schema::write_buckets;
-use crate::db::{Conn, QueryResult, Timestamp};
+use crate::db::{Conn, Prepare, QueryResult, Timestamp};
 
 /// The bucket as GCRA keeps it.
 #[derive(Debug, Clone, Queryable, Selectable, QueryableByName)]
@@ -26,6 +26,7 @@ pub fn lock(conn: &mut Conn, agent_id: &str) -> QueryResult<Bucket> {
     )
     .bind::<Text, _>(agent_id)
     .bind::<SqlTimestamp, _>(Timestamp::default())
+    .prepared()
     .get_result(conn)
 }
 
@@ -33,5 +34,6 @@ pub fn lock(conn: &mut Conn, agent_id: &str) -> QueryResult<Bucket> {
 pub fn set(conn: &mut Conn, agent_id: &str, arrival_at: Timestamp) -> QueryResult<usize> {
     diesel::update(write_buckets::table.find(agent_id))
         .set(write_buckets::arrival_at.eq(arrival_at))
+        .prepared()
         .execute(conn)
 }

@@ -3,7 +3,7 @@
 use diesel::{prelude::*, sql_query, sql_types::Text};
 
 use super::schema::credentials;
-use crate::db::{Conn, QueryResult, Timestamp, share_lock};
+use crate::db::{Conn, Prepare, QueryResult, Timestamp, share_lock};
 
 /// One key or token; it belongs to an agent or to a person.
 #[derive(Debug, Clone, Queryable, Selectable, Insertable, QueryableByName)]
@@ -30,6 +30,7 @@ pub fn hold(conn: &mut Conn, prefix: &str) -> QueryResult<Option<Credential>> {
     let suffix = share_lock(conn);
     sql_query(format!("SELECT * FROM credentials WHERE prefix = $1{suffix}"))
         .bind::<Text, _>(prefix)
+        .prepared()
         .get_result(conn)
         .optional()
 }

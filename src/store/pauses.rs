@@ -7,7 +7,7 @@ use diesel::{
 };
 
 use super::schema::pauses;
-use crate::db::{Conn, QueryResult, Timestamp};
+use crate::db::{Conn, Prepare, QueryResult, Timestamp};
 
 /// A row is a pause in force.
 #[derive(Debug, Clone, Queryable, Selectable)]
@@ -27,6 +27,7 @@ pub fn among(conn: &mut Conn, targets: &[String]) -> QueryResult<Vec<Pause>> {
     pauses::table
         .filter(pauses::target.eq_any(targets.to_vec()))
         .select(Pause::as_select())
+        .prepared()
         .load(conn)
 }
 

@@ -1,11 +1,11 @@
 //! People: human accounts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use diesel::{prelude::*, sql_query, sql_types::Text};
 
 use super::schema::people;
-use crate::db::{Conn, QueryResult, Timestamp, share_lock, text_enum, write_lock};
+use crate::db::{Conn, Prepare, QueryResult, Timestamp, of_few_lengths, share_lock, text_enum, write_lock};
 
 text_enum! {
     /// What a person may do.
@@ -58,8 +58,9 @@ pub fn all(conn: &mut Conn) -> QueryResult<Vec<Person>> {
 }
 
 /// The e-mail addresses of the people with these ids, by id.
-pub fn emails(conn: &mut Conn, ids: Vec<String>) -> QueryResult<BTreeMap<String, String>> {
-    let emails = people::table.filter(people::id.eq_any(ids)).select((people::id, people::email));
+pub fn emails(conn: &mut Conn, ids: BTreeSet<String>) -> QueryResult<BTreeMap<String, String>> {
+    let among = people::id.eq_any(of_few_lengths(ids));
+    let emails = people::table.filter(among).select((people::id, people::email)).prepared();
     Ok(emails.load::<(String, String)>(conn)?.into_iter().collect())
 }
 
@@ -102,6 +103,7 @@ pub fn hold(conn: &mut Conn, id: &str) -> QueryResult<Option<Person>> {
     let suffix = share_lock(conn);
     sql_query(format!("SELECT * FROM people WHERE id = $1{suffix}"))
         .bind::<Text, _>(id)
+        .prepared()
         .get_result(conn)
         .optional()
 }

@@ -3,7 +3,7 @@
 use diesel::{prelude::*, sql_query, sql_types::Text};
 
 use super::schema::sessions;
-use crate::db::{Conn, QueryResult, Timestamp, share_lock};
+use crate::db::{Conn, Prepare, QueryResult, Timestamp, share_lock};
 
 /// A sign-in of a person in one browser.
 #[derive(Debug, Clone, Queryable, Selectable, Insertable, QueryableByName)]
@@ -39,6 +39,7 @@ pub fn hold(conn: &mut Conn, prefix: &str) -> QueryResult<Option<Session>> {
     let suffix = share_lock(conn);
     sql_query(format!("SELECT * FROM sessions WHERE prefix = $1{suffix}"))
         .bind::<Text, _>(prefix)
+        .prepared()
         .get_result(conn)
         .optional()
 }

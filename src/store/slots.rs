@@ -3,7 +3,7 @@
 use diesel::{prelude::*, sql_query, sql_types::Text};
 
 use super::schema::slots;
-use crate::db::{Conn, QueryResult};
+use crate::db::{Conn, Prepare, QueryResult};
 
 /// The row that all callers of one key queue up on.
 #[derive(Debug, Clone, Queryable, Selectable, QueryableByName)]
@@ -27,6 +27,7 @@ pub fn take(conn: &mut Conn, principal_id: &str, key: &str, fingerprint: &str) -
     .bind::<Text, _>(principal_id)
     .bind::<Text, _>(key)
     .bind::<Text, _>(fingerprint)
+    .prepared()
     .get_result(conn)
 }
 
@@ -34,11 +35,13 @@ pub fn take(conn: &mut Conn, principal_id: &str, key: &str, fingerprint: &str) -
 pub fn point(conn: &mut Conn, slot: &Slot, action_id: &str, attempt: i64) -> QueryResult<usize> {
     diesel::update(slots::table.find((&slot.principal_id, &slot.key)))
         .set((slots::action_id.eq(action_id), slots::attempt.eq(attempt)))
+        .prepared()
         .execute(conn)
 }
 
 /// Removes a slot that never had an action, so that a refused request consumes no key.
 pub fn drop_unused(conn: &mut Conn, slot: &Slot) -> QueryResult<usize> {
     diesel::delete(slots::table.find((&slot.principal_id, &slot.key)).filter(slots::action_id.is_null()))
+        .prepared()
         .execute(conn)
 }

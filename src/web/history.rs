@@ -1,6 +1,6 @@
 //! `/actions`: every action, newest first.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use askama::Template;
 use askama_web::WebTemplate;
@@ -70,7 +70,7 @@ pub async fn page(site: Site, visitor: Visitor, Asked(choice): Asked<Choice>) ->
         .await
         .map_err(|error| Refused::from(error).in_list("/actions"))?;
     let gate = Gate::clone(&site.gate);
-    let deciders: Vec<_> = listed.rows.iter().filter_map(|one| one.action.decided_by.clone()).collect();
+    let deciders: BTreeSet<_> = listed.rows.iter().filter_map(|one| one.action.decided_by.clone()).collect();
     let read = site.gate.db.read(move |conn| {
         Ok((agents::all(conn)?, people::emails(conn, deciders.clone())?, gate.clock.now(conn)?))
     });

@@ -30,22 +30,25 @@ pub(super) fn close(
     since: Timestamp,
 ) -> QueryResult<Close> {
     // More can't be acknowledged, so the approval has to wait for fewer.
-    let most = i64::try_from(MOST_EQUAL).unwrap_or(i64::MAX);
-    let mut shown = actions::equal_and_close(conn, action, now, since, most)?;
+    let mut shown = actions::equal_and_close(conn, action, now, since, MOST_EQUAL)?;
     let others = actions::close_on_same_records(conn, action, now, since, LATEST)?;
     let mut counts = actions::equal_and_close_by_status(conn, action, now, since)?;
     counts.extend(others.iter().filter(|one| one.place == 1).map(|one| (one.status, one.alike)));
-    let count = |counted: &dyn Fn(Status) -> bool| {
-        let of_them = counts.iter().filter(|(status, _)| counted(*status));
-        usize::try_from(of_them.map(|(_, count)| count).sum::<i64>()).unwrap_or(0)
-    };
+    let (mut open, mut all) = (0, 0);
+    for (status, count) in counts {
+        let count = usize::try_from(count).unwrap_or(0);
+        all += count;
+        open += if status == Status::Executed { 0 } else { count };
+    }
     let chosen = in_order(others, action);
-    let mut found: BTreeMap<String, Action> =
-        actions::of_ids(conn, &chosen)?.into_iter().map(|one| (one.id.clone(), one)).collect();
+    let mut found: BTreeMap<String, Action> = actions::of_ids(conn, chosen.clone())?
+        .into_iter()
+        .map(|one| (one.id.clone(), one))
+        .collect();
     shown.extend(chosen.iter().filter_map(|id| found.remove(id)));
     Ok(Close {
-        open: count(&|status| status != Status::Executed),
-        left_out: count(&|_| true).saturating_sub(shown.len()),
+        open,
+        left_out: all.saturating_sub(shown.len()),
         shown,
     })
 }

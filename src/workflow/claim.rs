@@ -122,8 +122,7 @@ fn failed(locked: &Locked<'_>, refusal: Refusal) -> Ending {
 /// The ids of equal requests that are open or were executed just before: as many as can be acknowledged, and one more.
 fn equal(conn: &mut Conn, locked: &Locked<'_>, kind: &dyn Kind) -> QueryResult<Vec<String>> {
     let since = locked.now - locked.gate.policy.retry_windows.acknowledged_for(kind.spec());
-    let most = i64::try_from(MOST_EQUAL).map_or(i64::MAX, |most| most + 1);
-    let equal = actions::equal_and_close(conn, locked.action, locked.now, since, most)?;
+    let equal = actions::equal_and_close(conn, locked.action, locked.now, since, MOST_EQUAL + 1)?;
     Ok(equal.into_iter().map(|other| other.id).collect())
 }
 

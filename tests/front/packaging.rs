@@ -16,7 +16,7 @@ fn the_image_is_built_from_what_exists() {
 #[test]
 fn the_image_carries_all_that_the_crate_is_made_of() {
     let sources: Vec<String> = copied_into_the_image().collect();
-    for needed in ["Cargo.toml", "Cargo.lock", "src", "templates", "static", "migrations", "seed"] {
+    for needed in ["Cargo.toml", "Cargo.lock", ".cargo", "src", "templates", "static", "migrations", "seed"] {
         assert!(sources.iter().any(|source| source == needed), "{needed} is not copied");
     }
 }
@@ -26,6 +26,17 @@ fn the_image_is_built_with_the_toolchain_of_the_repository() {
     let toolchain = read("rust-toolchain.toml");
     let channel = toolchain.split('"').nth(1).unwrap();
     assert!(read("Dockerfile").contains(&format!("FROM rust:{channel}-slim")));
+}
+
+#[test]
+fn sqlite_is_compiled_as_the_repository_says() {
+    let conn = rusqlite::Connection::open_in_memory().unwrap();
+    let mut asked = conn.prepare("PRAGMA compile_options").unwrap();
+    let options: Vec<String> = asked.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+    for option in ["THREADSAFE=2", "DEFAULT_MEMSTATUS=0", "ENABLE_QPSG"] {
+        assert!(options.iter().any(|found| found == option), "no {option} among {options:?}");
+    }
+    assert!(!options.iter().any(|found| found == "ENABLE_MEMORY_MANAGEMENT"));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::{
     schema::{order_lines, orders},
 };
 use crate::{
-    db::{Conn, QueryResult, Timestamp, text_enum},
+    db::{Conn, Prepare, QueryResult, Timestamp, text_enum},
     kinds::Lock,
 };
 
@@ -117,6 +117,7 @@ pub fn by_name(conn: &mut Conn, name: &str, lock: Lock) -> QueryResult<Option<Or
     if lock == Lock::Yes {
         return sql_query("UPDATE orders SET version = version WHERE name = $1 RETURNING *")
             .bind::<Text, _>(name)
+            .prepared()
             .get_result(conn)
             .optional();
     }
@@ -185,6 +186,7 @@ pub fn add_refund(
             orders::financial_status.eq(status),
             orders::version.eq(orders::version + 1),
         ))
+        .prepared()
         .execute(conn)
 }
 
@@ -192,5 +194,6 @@ pub fn add_refund(
 pub fn cancel(conn: &mut Conn, id: &str, at: Timestamp) -> QueryResult<usize> {
     diesel::update(orders::table.filter(orders::id.eq(id)).filter(orders::cancelled_at.is_null()))
         .set((orders::cancelled_at.eq(at), orders::version.eq(orders::version + 1)))
+        .prepared()
         .execute(conn)
 }

@@ -4,7 +4,7 @@ use diesel::{dsl::exists, prelude::*, sql_query, sql_types::Text};
 
 use super::{ESCAPE, containing, schema::products};
 use crate::{
-    db::{Conn, QueryResult},
+    db::{Conn, Prepare, QueryResult},
     kinds::Lock,
 };
 
@@ -62,6 +62,7 @@ pub fn by_sku(conn: &mut Conn, sku: &str, lock: Lock) -> QueryResult<Option<Prod
     if lock == Lock::Yes {
         return sql_query("UPDATE products SET version = version WHERE sku = $1 RETURNING *")
             .bind::<Text, _>(sku)
+            .prepared()
             .get_result(conn)
             .optional();
     }
@@ -88,5 +89,6 @@ pub fn list(conn: &mut Conn, filter: &Filter) -> QueryResult<Vec<Product>> {
 pub fn move_stock(conn: &mut Conn, id: &str, delta: i64) -> QueryResult<usize> {
     diesel::update(products::table.find(id))
         .set((products::stock.eq(products::stock + delta), products::version.eq(products::version + 1)))
+        .prepared()
         .execute(conn)
 }

@@ -8,18 +8,22 @@ use diesel::{
 
 use super::{Action, Status};
 use crate::{
-    db::{Conn, QueryResult, Timestamp},
+    db::{Conn, Prepare, QueryResult, Timestamp, of_few_lengths},
     store::schema::{action_subjects, actions},
 };
 
 /// What is open, or was executed after `since`. What a revoked agent asked for can't run any more. Whatever was executed could
 /// still be decided then: by `expires_at`, those that could are found first, and long histories are not looked at.
+///
+/// SQLite numbers a statement's `$1`, `$2` by their first place in its text: they have to appear in their order.
 fn close(now: &str, since: &str) -> String {
+    let [pending, executing, indeterminate, executed] =
+        [Status::Pending, Status::Executing, Status::Indeterminate, Status::Executed].map(Status::as_str);
     format!(
-        "(status = 'pending' AND expires_at > {now} \
+        "(status = '{pending}' AND expires_at > {now} \
              AND agent_id NOT IN (SELECT id FROM agents WHERE revoked_at IS NOT NULL) \
-         OR status IN ('executing', 'indeterminate') \
-         OR status = 'executed' AND decided_at > {since})"
+         OR status IN ('{executing}', '{indeterminate}') \
+         OR status = '{executed}' AND decided_at > {since})"
     )
 }
 
@@ -76,6 +80,7 @@ pub fn close_on_same_records(
     .bind::<Text, _>(&action.fingerprint)
     .bind::<SqlTimestamp, _>(now)
     .bind::<BigInt, _>(most)
+    .prepared()
     .load(conn)
 }
 
@@ -86,23 +91,26 @@ pub fn on_same_records(conn: &mut Conn, id: &str, limit: i64) -> QueryResult<Vec
         .select(action_subjects::subject)
         .load::<String>(conn)?;
     let ids = action_subjects::table
-        .filter(action_subjects::subject.eq_any(subjects))
+        .filter(action_subjects::subject.eq_any(of_few_lengths(subjects)))
         .filter(action_subjects::action_id.ne(id))
         .select(action_subjects::action_id)
         .distinct()
         .order(action_subjects::action_id.desc())
         .limit(limit)
+        .prepared()
         .load::<String>(conn)?;
     actions::table
-        .filter(actions::id.eq_any(ids))
+        .filter(actions::id.eq_any(of_few_lengths(ids)))
         .order(actions::id.desc())
         .select(Action::as_select())
+        .prepared()
         .load(conn)
 }
 
 /// The actions of these ids, in no order.
-pub fn of_ids(conn: &mut Conn, ids: &[String]) -> QueryResult<Vec<Action>> {
-    actions::table.filter(actions::id.eq_any(ids)).select(Action::as_select()).load(conn)
+pub fn of_ids(conn: &mut Conn, ids: Vec<String>) -> QueryResult<Vec<Action>> {
+    let among = actions::id.eq_any(of_few_lengths(ids));
+    actions::table.filter(among).select(Action::as_select()).prepared().load(conn)
 }
 
 /// Actions on one record, newest first.
@@ -123,14 +131,16 @@ pub fn equal_and_close(
     action: &Action,
     now: Timestamp,
     since: Timestamp,
-    most: i64,
+    most: usize,
 ) -> QueryResult<Vec<Action>> {
+    let most = i64::try_from(most).unwrap_or(i64::MAX);
     sql_query(format!("SELECT * FROM actions WHERE {} ORDER BY expires_at, id LIMIT $5", equal()))
         .bind::<Text, _>(&action.fingerprint)
         .bind::<SqlTimestamp, _>(since)
         .bind::<Text, _>(&action.id)
         .bind::<SqlTimestamp, _>(now)
         .bind::<BigInt, _>(most)
+        .prepared()
         .load(conn)
 }
 
@@ -154,6 +164,7 @@ pub fn equal_and_close_by_status(
         .bind::<SqlTimestamp, _>(since)
         .bind::<Text, _>(&action.id)
         .bind::<SqlTimestamp, _>(now)
+        .prepared()
         .load(conn)?;
     Ok(rows.into_iter().map(|row| (row.status, row.count)).collect())
 }

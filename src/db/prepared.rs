@@ -1,0 +1,58 @@
+//! Statements that a connection prepares once.
+
+use diesel::{
+    QueryResult, RunQueryDsl,
+    backend::Backend,
+    query_builder::{AstPass, Query, QueryFragment, QueryId},
+};
+
+/// A statement that its connection keeps under its text. Diesel by itself prepares anew, each time, whatever may have many
+/// texts: SQL of our own, a change, a list of values.
+#[derive(Debug, Clone, Copy)]
+pub struct Prepared<Q>(Q);
+
+/// A list of the same values, the last of them repeated until there are 1, 2, 4, 8 or so on: a statement that takes such a
+/// list has few texts.
+pub fn of_few_lengths<T: Clone>(values: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut values: Vec<T> = values.into_iter().collect();
+    if let Some(last) = values.last().cloned() {
+        values.resize(values.len().next_power_of_two(), last);
+    }
+    values
+}
+
+/// For statements of few texts that run with every call.
+pub trait Prepare: Sized {
+    fn prepared(self) -> Prepared<Self> {
+        Prepared(self)
+    }
+}
+
+impl<Q: QueryId> Prepare for Q {}
+
+impl<Q, DB> QueryFragment<DB> for Prepared<Q>
+where
+    Q: QueryFragment<DB>,
+    DB: Backend,
+{
+    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        self.0.walk_ast(out)
+    }
+
+    fn is_safe_to_cache_prepared(&self, _: &DB) -> QueryResult<bool> {
+        Ok(true)
+    }
+}
+
+/// It is known by its text alone.
+impl<Q> QueryId for Prepared<Q> {
+    type QueryId = ();
+
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl<Q: Query> Query for Prepared<Q> {
+    type SqlType = Q::SqlType;
+}
+
+impl<Q, C> RunQueryDsl<C> for Prepared<Q> {}
