@@ -76,6 +76,8 @@ async fn look(session: &Session) -> i64 {
         "/actions?status=expired",
         "/actions?kind=refund",
         "/actions?status=executed&kind=refund",
+        "/actions?status=failed&kind=refund",
+        "/actions?status=expired&agent=assistant",
         "/actions?agent=assistant",
         "/actions?agent=reader",
         "/actions?status=rejected&kind=refund&agent=assistant",
@@ -135,6 +137,7 @@ async fn act(app: &TestApp, owner: &Person, cast: &Cast) -> i64 {
         ("list_products", json!({})),
         ("list_actions", json!({})),
         ("list_actions", json!({ "status": "pending" })),
+        ("list_actions", json!({ "status": "failed" })),
         ("get_action_status", json!({ "action_id": cast.adjusted })),
     ] {
         agent.call(tool, arguments).await.ok();
@@ -147,5 +150,5 @@ async fn act(app: &TestApp, owner: &Person, cast: &Cast) -> i64 {
     assert_eq!(owner.approve(id(&equal)).await.ok()["status"], "executed");
     let more = app.ask("request_refund", refund("#1001", 400)).await;
     agent.call("withdraw_action", json!({ "action_id": more })).await.ok();
-    16
+    17
 }
