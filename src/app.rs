@@ -137,7 +137,7 @@ impl App {
             tokio::time::sleep(SWEEP_EVERY).await;
             self.auth.limits.tidy();
             if let Err(error) = self.auth.write_down_failures().await {
-                tracing::warn!(%error, "failed sign-ins will be counted later");
+                tracing::warn!(%error, "denials will be counted later");
             }
             if let Err(error) = self.gate.sweep().await {
                 tracing::warn!(%error, "the sweeper will try again");

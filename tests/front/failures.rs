@@ -1,5 +1,7 @@
 //! What is refused before it is anybody's call is in the log too, and a flood of it is counted.
 
+use std::time::Duration;
+
 use chrono::TimeDelta;
 use countersign::app::App;
 use countersign::audit::{Door, Source};
@@ -193,6 +195,26 @@ async fn what_was_counted_is_counted_after_a_time_when_nothing_could_be_written(
     rival.run(backend.mend_the_log());
     process.auth.write_down_failures().await.unwrap();
     assert_eq!(told(app, "authentication", "failed_sign_ins").await, 5);
+}
+
+backends!(what_is_being_counted_is_not_lost_with_whoever_asked);
+async fn what_is_being_counted_is_not_lost_with_whoever_asked(app: &TestApp) {
+    let process = app.unserved();
+    for _ in 0..5 {
+        assert!(is_refused(process.clone()).await);
+    }
+    let mut rival = app.rival();
+    rival.begin("UPDATE floods SET denials = denials");
+    let (chore, last) = (process.auth.clone(), process.auth.clone());
+    let chore = tokio::spawn(async move { chore.write_down_failures().await });
+    until_writing(&process.db).await;
+    chore.abort();
+    let last = tokio::spawn(async move { last.write_down_the_last_failures().await });
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert!(!last.is_finished(), "the counts are still under way");
+    rival.run("COMMIT");
+    last.await.unwrap();
+    assert_eq!(rival.number("SELECT CAST(sum(denials) AS BIGINT) AS n FROM floods"), 5);
 }
 
 backends!(an_agents_flood_goes_on_into_the_next_minute);
