@@ -6,13 +6,23 @@ use argon2::{
     Argon2,
     password_hash::{PasswordHasher, PasswordVerifier, phc::PasswordHash},
 };
-use tokio::sync::Semaphore;
+use tokio::{
+    runtime::{Builder, Runtime},
+    sync::Semaphore,
+};
 
 use super::token::digits;
 use crate::error::{Code, Denial, Error, Result};
 
 /// A hash takes 19 MiB and a core; more at once would let strangers use up the machine.
-static HASHING: Semaphore = Semaphore::const_new(2);
+const AT_ONCE: usize = 2;
+static HASHING: Semaphore = Semaphore::const_new(AT_ONCE);
+
+/// Where hashes are made. The allocator keeps a hash's memory for the thread that had it, so they are few.
+static HASHERS: LazyLock<Runtime> = LazyLock::new(|| {
+    let hashers = Builder::new_current_thread().max_blocking_threads(AT_ONCE).thread_name("hasher").build();
+    hashers.expect("it asks nothing of the system")
+});
 
 /// Verified when there is no such person, so that the answer takes as long.
 static NOBODY: LazyLock<String> = LazyLock::new(|| hash_now(&generate()).unwrap_or_default());
@@ -22,7 +32,7 @@ pub const MAX_BYTES: usize = 256;
 
 /// Makes ready what the first sign-in would otherwise wait for.
 pub async fn warm_up() {
-    let _ = tokio::task::spawn_blocking(|| LazyLock::force(&NOBODY).len()).await;
+    let _ = HASHERS.spawn_blocking(|| LazyLock::force(&NOBODY).len()).await;
 }
 
 /// A password nobody has to think of.
@@ -66,13 +76,16 @@ async fn bounded<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -
         let _permit = permit;
         work()
     };
-    tokio::task::spawn_blocking(work).await.map_err(|panic| Error::Internal(Box::new(panic)))
+    HASHERS.spawn_blocking(work).await.map_err(|panic| Error::Internal(Box::new(panic)))
 }
 
 /// Hashes that do not end, as many as may be under way.
 #[cfg(test)]
 pub(super) async fn keep_busy() -> impl Drop {
-    HASHING.acquire_many(2).await.expect("nobody closes it")
+    HASHING
+        .acquire_many(u32::try_from(AT_ONCE).expect("few"))
+        .await
+        .expect("nobody closes it")
 }
 
 fn hash_now(password: &str) -> Result<String> {
