@@ -125,7 +125,10 @@ pub async fn reject(
 async fn answer(gate: &Gate, id: &str) -> Result<HttpResponse, Problem> {
     match gate.detail(id).await {
         Ok(detail) => Ok(ok(&ActionDetail::from(detail))),
-        Err(Error::Internal(cause)) => Err(Error::Unavailable(cause).into()),
+        Err(Error::Internal(cause)) => {
+            tracing::error!(%cause, "a defect: an action can't be shown after its decision");
+            Err(Error::Unavailable(cause).into())
+        }
         Err(error) => Err(error.into()),
     }
 }

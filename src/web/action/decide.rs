@@ -99,12 +99,16 @@ async fn answer(
     if choice.after.is_some() && matches!(choice.queue(&site.gate).await, Err(Error::Denied(_))) {
         choice.after = None;
     }
+    let page = choice.keep(&format!("/actions/{id}"));
     let denial = match decided {
         Ok(_) => {
             if !Htmx::from_request(request, &mut Payload::None).await.is_ok_and(|htmx| htmx.is_htmx) {
-                return Ok(see_other(&choice.keep(&format!("/actions/{id}"))));
+                return Ok(see_other(&page));
             }
-            return Ok(Desk::at(site, visitor, &choice, id).await?.respond_to(request));
+            return Ok(match Desk::at(site, visitor, &choice, id).await {
+                Ok(desk) => desk.respond_to(request),
+                Err(error) => shown_later(error, &page),
+            });
         }
         Err(error) => error.into_denial(),
     };
@@ -130,4 +134,11 @@ async fn answer(
     let mut response = desk.respond_to(request);
     *response.status_mut() = code;
     Ok(response)
+}
+
+/// What was decided is, even if it can't be shown now: the browser asks for its page, and is told there what keeps it.
+fn shown_later(error: Error, page: &str) -> HttpResponse {
+    // For the log of the program.
+    error.into_denial();
+    HttpResponse::Ok().insert_header(("HX-Redirect", page)).finish()
 }
