@@ -127,7 +127,7 @@ async fn answer(gate: &Gate, id: &str) -> Result<HttpResponse, Problem> {
         Ok(detail) => Ok(ok(&ActionDetail::from(detail))),
         Err(Error::Internal(cause)) => {
             tracing::error!(%cause, "a defect: an action can't be shown after its decision");
-            Err(Error::Unavailable(cause).into())
+            Err(Error::Unavailable("the action can't be shown".into()).into())
         }
         Err(error) => Err(error.into()),
     }

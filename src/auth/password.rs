@@ -1,10 +1,13 @@
 //! Passwords: argon2id, a few at a time.
 
-use std::sync::LazyLock;
+use std::{cell::RefCell, sync::LazyLock};
 
 use argon2::{
-    Argon2,
-    password_hash::{PasswordHasher, PasswordVerifier, phc::PasswordHash},
+    Algorithm, Argon2, Block, Params, Version,
+    password_hash::{
+        PasswordHasher,
+        phc::{Output, PasswordHash},
+    },
 };
 use tokio::{
     runtime::{Builder, Runtime},
@@ -18,11 +21,16 @@ use crate::error::{Code, Denial, Error, Result};
 const AT_ONCE: usize = 2;
 static HASHING: Semaphore = Semaphore::const_new(AT_ONCE);
 
-/// Where hashes are made. The allocator keeps a hash's memory for the thread that had it, so they are few.
+/// Where hashes are made: few threads, each with memory for one.
 static HASHERS: LazyLock<Runtime> = LazyLock::new(|| {
     let hashers = Builder::new_current_thread().max_blocking_threads(AT_ONCE).thread_name("hasher").build();
     hashers.expect("it asks nothing of the system")
 });
+
+thread_local! {
+    /// Asked of the allocator for each hash anew, it would stay with the process many times over.
+    static MEMORY: RefCell<Vec<Block>> = const { RefCell::new(Vec::new()) };
+}
 
 /// Verified when there is no such person, so that the answer takes as long.
 static NOBODY: LazyLock<String> = LazyLock::new(|| hash_now(&generate()).unwrap_or_default());
@@ -52,9 +60,8 @@ pub(super) async fn verify(password: &str, hash: Option<String>) -> Result<bool>
     bounded(move || {
         let known = hash.is_some();
         let hash = hash.unwrap_or_else(|| NOBODY.clone());
-        let genuine = PasswordHash::new(&hash)
-            .is_ok_and(|hash| Argon2::default().verify_password(password.as_bytes(), &hash).is_ok());
-        genuine && known
+        let genuine = PasswordHash::new(&hash).ok().and_then(|hash| is_of(&hash, password.as_bytes()));
+        genuine == Some(true) && known
     })
     .await
 }
@@ -88,9 +95,42 @@ pub(super) async fn keep_busy() -> impl Drop {
         .expect("nobody closes it")
 }
 
+/// Whether a hash is of that password; nothing when it can't be computed.
+fn is_of(hash: &PasswordHash, password: &[u8]) -> Option<bool> {
+    let algorithm = Algorithm::try_from(hash.algorithm.as_str()).ok()?;
+    let version = hash.version.map_or(Ok(Version::default()), Version::try_from).ok()?;
+    let argon2 = Argon2::new(algorithm, version, Params::try_from(hash).ok()?);
+    let (salt, expected) = (hash.salt.as_ref()?, hash.hash.as_ref()?);
+    let mut computed = vec![0; expected.len()];
+    MEMORY.with_borrow_mut(|memory| {
+        memory.resize(argon2.params().block_count(), Block::new());
+        argon2.hash_password_into_with_memory(password, salt, &mut computed, memory).ok()
+    })?;
+    // The library compares these in constant time.
+    Some(Output::new(&computed).ok()? == *expected)
+}
+
 fn hash_now(password: &str) -> Result<String> {
     Argon2::default()
         .hash_password(password.as_bytes())
         .map(|hash| hash.to_string())
         .map_err(|error| Error::Internal(error.to_string().into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hash_is_of_its_password_whatever_was_computed_before() {
+        let hashes = ["one", "another"].map(|password| hash_now(password).unwrap());
+        for _ in 0..2 {
+            for (number, hash) in hashes.iter().enumerate() {
+                let hash = PasswordHash::new(hash).unwrap();
+                for (other, password) in ["one", "another"].into_iter().enumerate() {
+                    assert_eq!(is_of(&hash, password.as_bytes()), Some(number == other));
+                }
+            }
+        }
+    }
 }

@@ -56,3 +56,20 @@ impl<Q: Query> Query for Prepared<Q> {
 }
 
 impl<Q, C> RunQueryDsl<C> for Prepared<Q> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_has_few_lengths_and_the_same_values() {
+        for (values, as_list) in [
+            (vec![], vec![]),
+            (vec![7], vec![7]),
+            (vec![1, 2, 3], vec![1, 2, 3, 3]),
+            (vec![1, 2, 3, 4, 5], vec![1, 2, 3, 4, 5, 5, 5, 5]),
+        ] {
+            assert_eq!(of_few_lengths(values), as_list);
+        }
+    }
+}

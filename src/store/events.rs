@@ -1,6 +1,6 @@
 //! The rows of the audit log. Written through [`crate::audit`] only.
 
-use diesel::prelude::*;
+use diesel::{dsl::not, prelude::*};
 
 use super::schema::audit_events;
 use crate::db::{Conn, Prepare, QueryResult, Timestamp};
@@ -165,9 +165,12 @@ fn matching(filter: &Filter) -> audit_events::BoxedQuery<'static, <Conn as Conne
     if let Some(action_id) = &filter.action_id {
         query = query.filter(audit_events::action_id.eq(action_id.clone()));
     }
-    if let Some(denied) = filter.denied {
-        query = query.filter(audit_events::denied.eq(denied));
-    }
+    // Said in the statement and not bound to it: those that were denied have an index of their own.
+    query = match filter.denied {
+        Some(true) => query.filter(audit_events::denied),
+        Some(false) => query.filter(not(audit_events::denied)),
+        None => query,
+    };
     if let Some(before) = filter.before_seq {
         query = query.filter(audit_events::seq.lt(before));
     }

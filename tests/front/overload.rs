@@ -4,10 +4,14 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt, stream};
+use reqwest::StatusCode;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 
+use crate::support::http::client;
 use crate::support::rival::Rival;
+use crate::support::run::run;
+use crate::support::session::sign_in;
 use crate::support::settings::{figure, rounds};
 use crate::support::shop::{id, refund, with_key};
 use crate::support::site::Site;
@@ -19,6 +23,8 @@ const BURST: usize = 12_000;
 const AT_ONCE: usize = 2_000;
 /// How many connect and say nothing.
 const IDLE: usize = 10_000;
+/// How many passwords somebody tries: as many as one address may.
+const TRIES: usize = 40;
 
 backends!(a_burst_on_a_database_that_stands_still, connections_that_say_nothing);
 
@@ -103,6 +109,26 @@ async fn connections_that_say_nothing(backend: &Backend) {
         begun.elapsed()
     ));
     site.stop("TERM");
+}
+
+#[test]
+fn passwords_that_are_tried_take_the_memory_of_two_hashes() {
+    run(Backend::Sqlite, async |backend: &Backend| {
+        let site = &Site::new(*backend, 1).await;
+        let (http, before) = (client(), site.memory());
+        let tries = (0..TRIES).map(|number| {
+            let (http, email) = (http.clone(), format!("{number}@example.com"));
+            async move { sign_in(site.url(), &http, &email, "guessed").await.status() }
+        });
+        let mut answers = stream::iter(tries).buffer_unordered(8);
+        while let Some(status) = answers.next().await {
+            assert_eq!(status, StatusCode::UNAUTHORIZED);
+        }
+        let after = site.memory();
+        figure(&format!("{TRIES} passwords tried: {before} MiB before, {after} MiB after"));
+        // A hash takes 19, and the requests a little.
+        assert!(after < before + 3 * 19, "{before} MiB, then {after}");
+    });
 }
 
 impl Site {

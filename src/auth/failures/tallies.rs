@@ -13,6 +13,7 @@ use crate::audit::{Entry, floods::Kind};
 /// So many kinds are told apart at once; of strangers the others count as one. It bounds the rows that a crowd of addresses
 /// makes.
 const MOST: usize = 1000;
+
 /// The failures since their counts were last written.
 #[derive(Default)]
 pub struct Failures {

@@ -5,7 +5,9 @@ use reqwest::header::{CONTENT_TYPE, COOKIE};
 use reqwest::{Response, StatusCode};
 
 use super::decision;
-use crate::support::{Browser, Session, TestApp, backends, in_browser, shop};
+use crate::support::http::client;
+use crate::support::run::Fixture;
+use crate::support::{Backend, Browser, Session, TestApp, backends, in_browser, shop};
 
 backends!(a_decision_is_answered_with_the_page);
 async fn a_decision_is_answered_with_the_page(app: &TestApp) {
@@ -13,7 +15,7 @@ async fn a_decision_is_answered_with_the_page(app: &TestApp) {
     let path = format!("/actions/{}", app.ask("request_refund", shop::refund("1001", 100)).await);
     let session = app.session(app.person(Role::Approver).await).await;
     let fields = decision(&session.get(&path).await, "");
-    let approved = approve(app, &session, &path, &fields).await;
+    let approved = approve(&session, &path, &fields).await;
     assert_eq!(approved.status(), StatusCode::OK);
     let html = approved.text().await.unwrap();
     for part in [
@@ -24,7 +26,7 @@ async fn a_decision_is_answered_with_the_page(app: &TestApp) {
     ] {
         assert!(html.contains(part), "no {part}");
     }
-    assert_eq!(approve(app, &session, &path, &fields).await.status(), StatusCode::CONFLICT);
+    assert_eq!(approve(&session, &path, &fields).await.status(), StatusCode::CONFLICT);
 }
 
 backends!(a_page_of_the_queue_that_never_was_hides_no_decision);
@@ -35,18 +37,57 @@ async fn a_page_of_the_queue_that_never_was_hides_no_decision(app: &TestApp) {
     let mut fields = decision(&session.get(&path).await, "");
     fields.retain(|(name, _)| *name != "after");
     fields.push(("after", "01995a3e-8f0c-7c21-b6d4-2f9e0a1b3c4d".to_owned()));
-    let approved = approve(app, &session, &path, &fields).await;
+    let approved = approve(&session, &path, &fields).await;
     assert_eq!(approved.status(), StatusCode::OK);
     assert!(approved.text().await.unwrap().contains("and done."));
     assert_eq!(app.rival().count("audit_events", "category = 'decisions'"), 1);
 }
 
+backends!(what_was_decided_is_no_failure_though_it_can_not_be_shown);
+async fn what_was_decided_is_no_failure_though_it_can_not_be_shown(backend: &Backend) {
+    let app = TestApp::on_several_processes(*backend, "off").await;
+    let elsewhere = app.elsewhere.as_ref().unwrap();
+    let person = app.person(Role::Approver).await;
+    let mut session = app.session(person).await;
+    session.site.clone_from(&elsewhere.url);
+    app.order("#1001", 50_000).await;
+    // What only a page needs is away between the decision and its answer.
+    let hidden = async || {
+        elsewhere.failpoints.until_reached("committed").await;
+        app.rival().run("ALTER TABLE action_subjects RENAME TO hidden");
+        elsewhere.failpoints.release("committed");
+    };
+
+    let by_page = app.ask("request_refund", shop::refund("1001", 100)).await;
+    let by_program = app.ask("request_refund", shop::refund("1001", 200)).await;
+    let path = format!("/actions/{by_page}");
+    let fields = decision(&session.get(&path).await, "");
+    elsewhere.failpoints.arm("committed");
+    let (answer, ()) = tokio::join!(approve(&session, &path, &fields), hidden());
+    app.rival().run("ALTER TABLE hidden RENAME TO action_subjects");
+    assert_eq!(answer.status(), StatusCode::OK);
+    assert_eq!(answer.headers()["hx-redirect"], path);
+
+    let there = person.at(&elsewhere.url);
+    let seen = there.action(&by_program).await;
+    elsewhere.failpoints.arm("committed");
+    let (reply, ()) = tokio::join!(there.approve_as_seen(&seen), hidden());
+    app.rival().run("ALTER TABLE hidden RENAME TO action_subjects");
+    assert_eq!((reply.status, reply.code()), (StatusCode::SERVICE_UNAVAILABLE, "unavailable"));
+
+    for action in [by_page, by_program] {
+        assert_eq!(person.action(&action).await["status"], "executed");
+    }
+    app.tear_down().await;
+}
+
 /// Approves as the page's script does.
-async fn approve(app: &TestApp, session: &Session, path: &str, fields: &[(&str, String)]) -> Response {
+async fn approve(session: &Session, path: &str, fields: &[(&str, String)]) -> Response {
     let fields = fields.iter().cloned().chain([("form_token", session.form_token.clone())]);
     let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
-    let post = app.agent.http.post(format!("{}{path}/approve", app.url)).header(COOKIE, &session.cookie);
+    let post = client().post(format!("{}{path}/approve", session.site));
     let post = post
+        .header(COOKIE, &session.cookie)
         .header("hx-request", "true")
         .header(CONTENT_TYPE, "application/x-www-form-urlencoded");
     post.body(body).send().await.unwrap()

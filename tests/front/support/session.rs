@@ -16,7 +16,7 @@ use super::{Person, TestApp, http};
 /// A signed-in session. Clones are windows of the same one.
 #[derive(Clone)]
 pub struct Session {
-    site: String,
+    pub site: String,
     /// As the `Cookie` header has it.
     pub cookie: String,
     /// What each form carries.
@@ -52,15 +52,21 @@ impl TestApp {
 
     /// Sends the form with what the person signs in with.
     pub async fn sign_in(&self, person: &Person) -> Response {
-        let http = person.http.clone();
-        let form = http.get(format!("{}/login", self.url)).send().await.unwrap();
-        let visit = cookie_of(&form);
-        let token = form_token_in(&form.text().await.unwrap());
-        let fields =
-            [("form_token", token.as_str()), ("email", &person.email), ("password", &person.password)];
-        let entered = post_form(&http, &format!("{}/login", self.url), &fields).header(COOKIE, visit);
-        entered.send().await.unwrap()
+        sign_in(&self.url, &person.http, &person.email, &person.password).await
     }
+}
+
+/// Sends the form of the server there.
+pub async fn sign_in(url: &str, http: &reqwest::Client, email: &str, password: &str) -> Response {
+    let form = http.get(format!("{url}/login")).send().await.unwrap();
+    let visit = cookie_of(&form);
+    let token = form_token_in(&form.text().await.unwrap());
+    let fields = [("form_token", token.as_str()), ("email", email), ("password", password)];
+    post_form(http, &format!("{url}/login"), &fields)
+        .header(COOKIE, visit)
+        .send()
+        .await
+        .unwrap()
 }
 
 impl Session {
