@@ -17,6 +17,7 @@ use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use super::{
     Conn, QueryResult,
     conn::{Manager, Mode},
+    neighbours::knock,
 };
 use crate::error::{Error, Result};
 
@@ -26,10 +27,15 @@ const POSTGRES: EmbeddedMigrations = embed_migrations!("migrations/postgres");
 /// The number under which processes that migrate one Postgres database queue up.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(7146224815212)";
 
-/// Applies what is pending, all of it or nothing.
+/// Applies what is pending, all of it or nothing. Where nothing is, nobody who writes is in the way.
 pub(super) fn up(conn: &mut Conn) -> Result<()> {
-    refuse_encoding(conn)?;
-    conn.begin(Mode::Migrate)?;
+    if schema(conn)? == Schema::Current {
+        return Ok(());
+    }
+    match conn {
+        Conn::Sqlite(_) => knock(conn)?,
+        Conn::Postgres(_) => conn.begin(Mode::Migrate)?,
+    }
     let outcome = locked_up(conn);
     match outcome {
         Ok(()) => Ok(Manager::commit_transaction(conn)?),

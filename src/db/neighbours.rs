@@ -15,6 +15,18 @@ const NEAR: Duration = Duration::from_secs(1);
 /// The break for them between two transactions: longer than it takes to knock twice.
 const BREAK: Duration = Duration::from_millis(3);
 
+/// Begins to write, knocking every millisecond for as long as anybody waits for a connection.
+pub(super) fn knock(conn: &mut Conn) -> QueryResult<()> {
+    conn.batch_execute("PRAGMA busy_timeout = 1")?;
+    let patience = Instant::now() + CHECKOUT;
+    while let Err(error) = conn.begin(Mode::Write) {
+        if !trouble::is_locked(&error) || Instant::now() > patience {
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
 /// What is known of them.
 #[derive(Default)]
 pub(super) struct Neighbours {
@@ -24,15 +36,9 @@ pub(super) struct Neighbours {
 }
 
 impl Neighbours {
-    /// Begins to write, knocking every millisecond for as long as anybody waits for a connection.
+    /// Begins to write.
     pub(super) fn begin(&mut self, conn: &mut Conn) -> QueryResult<()> {
-        conn.batch_execute("PRAGMA busy_timeout = 1")?;
-        let patience = Instant::now() + CHECKOUT;
-        while let Err(error) = conn.begin(Mode::Write) {
-            if !trouble::is_locked(&error) || Instant::now() > patience {
-                return Err(error);
-            }
-        }
+        knock(conn)?;
         self.look(conn)
     }
 

@@ -34,12 +34,17 @@ async fn work(notifier: &Notifier) {
 /// Waits until so many mails were taken, and marked as sent, and answers them all.
 async fn mails(app: &TestApp, post: &Post, count: usize) -> Vec<Mail> {
     let mails = post.mails_when(count).await;
-    let patience = Instant::now() + Duration::from_secs(10);
+    until_marked(app).await;
+    mails
+}
+
+/// Waits until nobody, the server's own workers included, has a mail under way.
+async fn until_marked(app: &TestApp) {
+    let patience = Instant::now() + Duration::from_secs(30);
     while app.rival().count("outbox", "lease IS NOT NULL") > 0 {
         assert!(Instant::now() < patience, "a mail is never marked");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    mails
 }
 
 /// To whom, about what, sorted.

@@ -6,7 +6,7 @@ use chrono::TimeDelta;
 use countersign::store::people::Role;
 use reqwest::StatusCode;
 
-use super::{mails, with_post, work};
+use super::{mails, until_marked, with_post, work};
 use crate::support::post::{Line, PASSWORD, Spelling};
 use crate::support::{Backend, Fault, Post, TestApp, backends, shop};
 
@@ -152,6 +152,7 @@ async fn however_the_server_spells_its_replies_their_digits_count(backend: &Back
         app.time().shift(TimeDelta::minutes(3));
         app.ask("request_refund", shop::refund("1001", 200)).await;
         work(&app.inner.notifier).await;
+        until_marked(&app).await;
         let is_dead = "status = 'dead' AND last_error LIKE '%No such mailbox here%'";
         assert_eq!(app.rival().count("outbox", is_dead), 1, "{spelling:?}");
         assert_eq!(post.mails().len(), 1);
