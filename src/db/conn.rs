@@ -21,7 +21,7 @@ pub enum Conn {
 pub(super) enum Mode {
     Read,
     Write,
-    /// A write that may wait and work as long as it takes.
+    /// A write that may wait and work as long as it takes: on Postgres.
     Migrate,
 }
 

@@ -9,6 +9,7 @@ use crate::support::{Database, TestApp, backends};
 backends!(
     processes_that_start_at_once_migrate_once,
     programs_that_start_at_once,
+    who_has_nothing_to_migrate_waits_for_nobody,
     a_newer_schema_is_refused
 );
 
@@ -35,6 +36,13 @@ async fn programs_that_start_at_once(database: &Database) {
         assert!(process.wait().unwrap().success());
     }
     empty.open().check_schema().await.unwrap();
+}
+
+async fn who_has_nothing_to_migrate_waits_for_nobody(app: &TestApp) {
+    let mut rival = app.rival();
+    rival.begin("UPDATE orders SET version = version");
+    app.inner.db.migrate().await.unwrap();
+    rival.run("ROLLBACK");
 }
 
 async fn a_newer_schema_is_refused(app: &TestApp) {

@@ -23,7 +23,7 @@ const BURST: usize = 12_000;
 const AT_ONCE: usize = 2_000;
 /// How many connect and say nothing.
 const IDLE: usize = 10_000;
-/// How many passwords somebody tries: as many as one address may.
+/// How many passwords somebody tries: fewer than one address may.
 const TRIES: usize = 40;
 
 backends!(a_burst_on_a_database_that_stands_still, connections_that_say_nothing);

@@ -138,6 +138,6 @@ async fn answer(
 
 /// What was decided is, even if it can't be shown now: the browser asks for its page, and is told there what keeps it.
 fn shown_later(error: Error, page: &str) -> HttpResponse {
-    tracing::warn!(%error, "an action can't be shown after its decision");
+    tracing::error!(%error, "an action can't be shown after its decision");
     HttpResponse::Ok().insert_header(("HX-Redirect", page)).finish()
 }
