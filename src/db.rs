@@ -37,7 +37,7 @@ pub use migrate::Schema;
 use opening::Opening;
 pub use pool::DatabaseUrl;
 use pool::Pool;
-pub use prepared::{Prepare, of_few_lengths};
+pub use prepared::{Prepare, columns, of_few_lengths};
 use pulse::Pulse;
 use silence::Heard;
 pub use trouble::is_duplicate;

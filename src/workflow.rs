@@ -33,7 +33,7 @@ use chrono::TimeDelta;
 pub use backup::restored;
 pub use claim::{Approval, MOST_EQUAL};
 pub use decider::{Decider, Means};
-pub use detail::{Detail, Happening};
+pub use detail::{Detail, Happening, Story};
 pub use list::{Listed, Named, Page, Rows, Wanted};
 pub use pause::PauseTarget;
 pub use queue::Queue;

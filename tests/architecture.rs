@@ -100,6 +100,19 @@ fn every_name_stays_in_its_home() {
     assert!(wrong.is_empty(), "\n{wrong}");
 }
 
+/// One that a connection keeps would break when its table gets another column.
+#[test]
+fn every_statement_names_its_columns() {
+    for file in sources() {
+        let words: Vec<_> = file.text.split(|c: char| c.is_whitespace() || c == '\\').collect();
+        let text = words.join(" ").to_uppercase();
+        let all = ["SELECT *", "DISTINCT *", "RETURNING *", ".* FROM"]
+            .iter()
+            .find(|all| text.contains(**all));
+        assert_eq!(all, None, "{}", file.path);
+    }
+}
+
 #[test]
 fn routes_are_mounted_from_the_one_table() {
     for file in sources().iter().filter(|file| !MAY_MOUNT.contains(&file.path.as_str())) {

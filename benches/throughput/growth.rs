@@ -43,7 +43,7 @@ pub async fn print(nothing: &str) -> Outcome<()> {
         );
         let mut first = None;
         for actions in ACTIONS {
-            let site = Site::prepared(backend, range(0).end)?;
+            let site = Site::new(backend, range(0).end)?;
             grow(&site, actions / 2).await?;
             let server = Server::start(site.place()).await?;
             let rows = rows(&server, &site.cast, nothing).await?;

@@ -1,10 +1,10 @@
 //! How much it does, beside how much could be done on this machine at this moment.
 //!
-//! `cargo bench --bench throughput` prints a table for SQLite and one for Postgres: durable requests, replays, reads and
+//! `cargo bench --bench throughput` prints a table for SQLite and two for Postgres: durable requests, replays, reads and
 //! approvals a second, with 1 to 128 callers, each beside its floor. A floor is the statements of the call alone, in a bare
 //! loop or sent by pgbench; for reads a tool that does nothing is another.
 //!
-//! With `-- sqlite` or `-- postgres` it is one of them.
+//! With `-- sqlite`, `-- postgres` or `-- prepared` (Postgres, whose connections keep statements prepared) it is one of them.
 //!
 //! `cargo bench --bench throughput -- --growth` prints how long the same calls take on 1,000 to 1,000,000 actions.
 
@@ -67,7 +67,7 @@ async fn main() -> Outcome<()> {
     for backend in backends() {
         let mut table = Table::default();
         let floors = floors(backend).await?;
-        let site = Site::prepared(backend, range(AT_ONCE.len()).start)?;
+        let site = Site::new(backend, range(AT_ONCE.len()).start)?;
         println!("\n{backend:?}");
         println!("a write of 8 KiB and its fsync {:>8.2} ms", fsync(site.folder())?.as_secs_f64() * 1e3);
         println!("statements of a request {:>12}", floors.statements.0);
@@ -93,14 +93,14 @@ async fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// Those that the command line names, or both.
+/// Those that the command line names, or all.
 fn backends() -> Vec<Backend> {
     let asked = |backend: &Backend| {
         std::env::args().any(|argument| argument.eq_ignore_ascii_case(&format!("{backend:?}")))
     };
-    let both = [Backend::Sqlite, Backend::Postgres];
-    let named: Vec<_> = both.into_iter().filter(asked).collect();
-    if named.is_empty() { both.to_vec() } else { named }
+    let all = [Backend::Sqlite, Backend::Postgres, Backend::Prepared];
+    let named: Vec<_> = all.into_iter().filter(asked).collect();
+    if named.is_empty() { all.to_vec() } else { named }
 }
 
 /// The calls of a step.
@@ -244,7 +244,7 @@ impl Floors {
 }
 
 async fn floors(backend: Backend) -> Outcome<Floors> {
-    let site = Site::prepared(backend, range(AT_ONCE.len()).end)?;
+    let site = Site::new(backend, range(AT_ONCE.len()).end)?;
     let Sample {
         request,
         approval,
@@ -258,15 +258,19 @@ async fn floors(backend: Backend) -> Outcome<Floors> {
     };
     let at_once = |calls: Range<usize>, at_once| match backend {
         Backend::Sqlite => every(&|one| bare::run(&bare::open(&site.file())?, one, calls.clone(), at_once)),
-        Backend::Postgres => every(&|one| pgbench::run(&site, one, calls.clone(), at_once, 1)),
+        Backend::Postgres | Backend::Prepared => {
+            every(&|one| pgbench::run(&site, one, calls.clone(), at_once, 1))
+        }
     };
     let (name, other) = match backend {
         Backend::Sqlite => ("a bare loop, committed together", "a bare loop"),
-        Backend::Postgres => ("pgbench", "pgbench, 32 in one transaction"),
+        Backend::Postgres | Backend::Prepared => ("pgbench", "pgbench, 32 in one transaction"),
     };
     let others = match backend {
         Backend::Sqlite => at_once(range(AT_ONCE.len()), 1)?,
-        Backend::Postgres => every(&|one| pgbench::run(&site, one, range(AT_ONCE.len()), 1, 32))?,
+        Backend::Postgres | Backend::Prepared => {
+            every(&|one| pgbench::run(&site, one, range(AT_ONCE.len()), 1, 32))?
+        }
     };
     let mut at = Vec::new();
     for (step, callers) in AT_ONCE.into_iter().enumerate() {

@@ -5,7 +5,7 @@ use std::{fs, ops::Range, process::Command};
 use super::{
     orders::APART,
     recorded::{Statement, Value},
-    site::Site,
+    site::{Backend, Site},
 };
 use crate::support::Outcome;
 
@@ -20,8 +20,9 @@ pub fn run(
     let (script, url) = (site.folder().join("statements.sql"), site.url());
     fs::write(&script, written(statements, in_one))?;
     let each = calls.len() / at_once;
+    let protocol = if site.backend == Backend::Prepared { "prepared" } else { "extended" };
     let output = Command::new("pgbench")
-        .args(["--no-vacuum", "--protocol", "extended", "--jobs", "2", "--file"])
+        .args(["--no-vacuum", "--protocol", protocol, "--jobs", "2", "--file"])
         .arg(&script)
         .args([
             "--client",

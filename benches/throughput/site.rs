@@ -11,28 +11,37 @@ use crate::support::{Cast, Outcome, Place};
 pub enum Backend {
     Sqlite,
     Postgres,
+    /// Whose connections keep their statements prepared.
+    Prepared,
 }
 
 pub struct Site {
+    pub backend: Backend,
+    pub cast: Cast,
     folder: TempDir,
     url: String,
-    pub cast: Cast,
+    /// As the server takes it.
+    served_at: String,
     _cluster: Option<Cluster>,
 }
 
 impl Site {
-    pub fn prepared(backend: Backend, orders: usize) -> Outcome<Self> {
+    pub fn new(backend: Backend, orders: usize) -> Outcome<Self> {
         let folder = tempfile::tempdir()?;
-        let is_postgres = backend == Backend::Postgres;
+        let is_postgres = backend != Backend::Sqlite;
         // One that keeps what it has, unlike those of the tests.
         let cluster = is_postgres.then(|| Cluster::new(|_| "fsync = on\nmax_connections = 200".to_owned()));
         let url = match &cluster {
             Some(cluster) => format!("postgres://postgres@{}/postgres", cluster.address()),
             None => format!("sqlite://{}", file_in(&folder).display()),
         };
+        let served_at = match backend {
+            Backend::Prepared => format!("{url}?prepared_statements=yes"),
+            Backend::Sqlite | Backend::Postgres => url.clone(),
+        };
         let place = Place {
             folder: folder.path(),
-            url: &url,
+            url: &served_at,
         };
         let cast = place.set_up()?;
         let more = orders::sql(orders, is_postgres);
@@ -42,7 +51,9 @@ impl Site {
         }
         Ok(Self {
             url,
+            served_at,
             cast,
+            backend,
             _cluster: cluster,
             folder,
         })
@@ -51,7 +62,7 @@ impl Site {
     pub fn place(&self) -> Place<'_> {
         Place {
             folder: self.folder(),
-            url: &self.url,
+            url: &self.served_at,
         }
     }
 
@@ -59,6 +70,7 @@ impl Site {
         self.folder.path()
     }
 
+    /// As every other program takes it.
     pub fn url(&self) -> &str {
         &self.url
     }

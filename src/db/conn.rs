@@ -1,9 +1,9 @@
 //! A connection to either backend, and its transactions.
 
-use super::trouble::told_apart;
+use super::trouble::{is_outdated, told_apart};
 use diesel::{
     Connection, PgConnection, SqliteConnection,
-    connection::{AnsiTransactionManager, TransactionManager},
+    connection::{AnsiTransactionManager, CacheSize, TransactionManager},
     result::{DatabaseErrorKind, Error as QueryError, QueryResult},
 };
 
@@ -36,12 +36,24 @@ const POSTGRES_READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SE
      SET LOCAL idle_in_transaction_session_timeout = '30s'";
 
 impl Conn {
-    /// Runs `work` in one transaction: commits what it returns, rolls back on an error.
+    /// Runs `work` in one transaction: commits what it returns, rolls back on an error. If a statement that the connection keeps
+    /// is at fault, it keeps none from now on, and `work` runs again.
     pub(super) fn transact<T>(
         &mut self,
         mode: Mode,
         work: &dyn Fn(&mut Self) -> QueryResult<T>,
     ) -> QueryResult<T> {
+        match self.transact_once(mode, work) {
+            Err(error) if is_outdated(&error) => {
+                tracing::info!(%error, "a connection keeps no statements any more");
+                self.set_prepared_statement_cache_size(CacheSize::Disabled);
+                self.transact_once(mode, work)
+            }
+            outcome => outcome,
+        }
+    }
+
+    fn transact_once<T>(&mut self, mode: Mode, work: &dyn Fn(&mut Self) -> QueryResult<T>) -> QueryResult<T> {
         self.begin(mode)?;
         let outcome = match work(self) {
             Ok(value) => Manager::commit_transaction(self).map(|()| value),

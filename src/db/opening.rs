@@ -27,11 +27,14 @@ impl Opening {
     }
 }
 
-/// Statements have no names: behind a pooler that lends connections by the transaction, a name that was given on one of them
-/// means something else on the next.
+/// Statements have no names unless the URL says that they may: behind a pooler that lends connections by the transaction, a
+/// name that was given on one of them means something else on the next.
 fn postgres(url: &str) -> Result<PgConnection, ConnectionError> {
-    let mut conn = PgConnection::establish(&postgres_url::with_limits(url)).map_err(without_password)?;
-    conn.set_prepared_statement_cache_size(CacheSize::Disabled);
+    let (url, are_named) = postgres_url::for_libpq(url);
+    let mut conn = PgConnection::establish(&url).map_err(without_password)?;
+    if !are_named {
+        conn.set_prepared_statement_cache_size(CacheSize::Disabled);
+    }
     Ok(conn)
 }
 

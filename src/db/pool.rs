@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 pub enum DatabaseUrl {
     /// A file of this machine.
     Sqlite(std::path::PathBuf),
-    /// A server; the URL as libpq takes it.
+    /// A server; the URL as it was given.
     Postgres(String),
 }
 

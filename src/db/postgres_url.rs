@@ -11,8 +11,26 @@ const LIMITS: [(&str, &str); 6] = [
     ("tcp_user_timeout", "10000"),
 ];
 
+/// The one parameter that is Countersign's own: whether connections keep their statements prepared, each under a name.
+const PREPARED: &str = "prepared_statements";
+
+/// The URL as libpq takes it, and whether statements are kept prepared.
+pub(super) fn for_libpq(url: &str) -> (String, bool) {
+    let (before, query) = url.split_once('?').unwrap_or((url, ""));
+    let Some(said) = query.split('&').filter_map(own).next_back() else {
+        return (with_limits(url), false);
+    };
+    let others: Vec<_> = query.split('&').filter(|pair| own(pair).is_none()).collect();
+    (with_limits(&format!("{before}?{}", others.join("&"))), said == "yes")
+}
+
+/// What a pair says, if it is the parameter of our own.
+fn own(pair: &str) -> Option<&str> {
+    pair.split_once('=').filter(|(name, _)| *name == PREPARED).map(|(_, value)| value)
+}
+
 /// The URL with what it does not say of time-outs.
-pub(super) fn with_limits(url: &str) -> String {
+fn with_limits(url: &str) -> String {
     let said = |name: &str| {
         let query = url.split_once('?').map_or("", |(_, query)| query);
         query.split('&').any(|pair| pair.split_once('=').is_some_and(|(known, _)| known == name))
@@ -34,11 +52,19 @@ pub(super) fn with_limits(url: &str) -> String {
 pub(super) fn check(url: &str) -> Result<(), String> {
     let (_, rest) = url.split_once("://").unwrap_or_default();
     if is_plain(rest) {
-        return Ok(());
+        return check_own(rest);
     }
     Err("must be written as postgres://USER:PASSWORD@HOST:PORT/DATABASE, with what is special in a URL percent-encoded: in \
          a password @ is %40, / is %2F, ? is %3F, # is %23 and % is %25"
         .to_owned())
+}
+
+fn check_own(rest: &str) -> Result<(), String> {
+    let query = rest.split_once('?').map_or("", |(_, query)| query);
+    if query.split('&').filter_map(own).all(|value| ["yes", "no"].contains(&value)) {
+        return Ok(());
+    }
+    Err(format!("must say {PREPARED}=yes or {PREPARED}=no"))
 }
 
 fn is_plain(rest: &str) -> bool {
@@ -89,5 +115,44 @@ mod tests {
         let own = with_limits("postgres://a@b/c?sslmode=require&connect_timeout=60");
         let others = all.split_once('&').unwrap().1;
         assert_eq!(own, format!("postgres://a@b/c?sslmode=require&connect_timeout=60&{others}"));
+    }
+
+    #[test]
+    fn its_own_parameter_is_kept_from_libpq() {
+        let read = |query: &str| {
+            let (url, prepared) = for_libpq(&format!("postgres://a@b/c{query}"));
+            (url.replace(&with_limits(""), ""), prepared)
+        };
+        for (query, left, prepared) in [
+            ("", "", false),
+            ("?prepared_statements=yes", "", true),
+            ("?prepared_statements=no", "", false),
+            ("?prepared_statements=no&prepared_statements=yes", "", true),
+        ] {
+            assert_eq!(read(query), (format!("postgres://a@b/c{left}"), prepared), "{query}");
+        }
+        let (url, prepared) = for_libpq("postgres://a@b/c?sslmode=require&prepared_statements=yes&options=x");
+        assert_eq!(url, with_limits("postgres://a@b/c?sslmode=require&options=x"));
+        assert!(prepared);
+    }
+
+    #[test]
+    fn its_own_parameter_is_yes_or_no() {
+        for query in [
+            "prepared_statements=yes",
+            "sslmode=require&prepared_statements=no",
+            "prepared_statement=1",
+        ] {
+            assert_eq!(check(&format!("postgres://a@b/c?{query}")), Ok(()), "{query}");
+        }
+        for query in [
+            "prepared_statements=",
+            "prepared_statements=Yes",
+            "prepared_statements=no=yes",
+            "prepared_statements=yes&prepared_statements=1",
+        ] {
+            let refusal = check(&format!("postgres://a@b/c?{query}")).unwrap_err();
+            assert_eq!(refusal, "must say prepared_statements=yes or prepared_statements=no", "{query}");
+        }
     }
 }

@@ -1,9 +1,10 @@
 //! Statements that a connection prepares once.
 
 use diesel::{
-    QueryResult, RunQueryDsl,
+    QueryResult, RunQueryDsl, Selectable,
     backend::Backend,
-    query_builder::{AstPass, Query, QueryFragment, QueryId},
+    pg::{Pg, PgQueryBuilder},
+    query_builder::{AstPass, Query, QueryBuilder, QueryFragment, QueryId},
 };
 
 /// A statement that its connection keeps under its text. Diesel by itself prepares anew, each time, whatever may have many
@@ -19,6 +20,18 @@ pub fn of_few_lengths<T: Clone>(values: impl IntoIterator<Item = T>) -> Vec<T> {
         values.resize(values.len().next_power_of_two(), last);
     }
     values
+}
+
+/// The columns that a row is read from, for SQL of our own on either backend. A statement that is kept and says `*` would break
+/// when its table gets another column.
+pub fn columns<T>() -> String
+where
+    T: Selectable<Pg>,
+    T::SelectExpression: QueryFragment<Pg>,
+{
+    let mut sql = PgQueryBuilder::new();
+    T::construct_selection().to_sql(&mut sql, &Pg).expect("columns have names");
+    sql.finish()
 }
 
 /// For statements of few texts that run with every call.
@@ -60,6 +73,20 @@ impl<Q, C> RunQueryDsl<C> for Prepared<Q> {}
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    diesel::table! { spoons (id) { id -> BigInt, length -> Text, } }
+
+    #[derive(Selectable)]
+    #[diesel(table_name = spoons)]
+    struct Spoon {
+        #[expect(dead_code, reason = "named here, not read")]
+        length: String,
+    }
+
+    #[test]
+    fn columns_are_named() {
+        assert_eq!(columns::<Spoon>(), r#""spoons"."length""#);
+    }
 
     #[test]
     fn a_list_has_few_lengths_and_the_same_values() {

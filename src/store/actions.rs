@@ -13,7 +13,7 @@ pub use self::related::{
     on_record, on_same_records,
 };
 use super::schema::actions;
-use crate::db::{Conn, Prepare, QueryResult, Timestamp, of_few_lengths, text_enum};
+use crate::db::{Conn, Prepare, QueryResult, Timestamp, columns, of_few_lengths, text_enum};
 
 text_enum! {
     /// Where an action stands.
@@ -159,8 +159,11 @@ pub fn find(conn: &mut Conn, id: &str) -> QueryResult<Option<Action>> {
 
 /// What those actions are called, by id.
 pub fn headlines(conn: &mut Conn, ids: &[String]) -> QueryResult<BTreeMap<String, String>> {
+    if ids.is_empty() {
+        return Ok(BTreeMap::new());
+    }
     let found: Vec<(String, String)> = actions::table
-        .filter(actions::id.eq_any(of_few_lengths(ids.to_vec())))
+        .filter(actions::id.eq_any(of_few_lengths(ids)))
         .select((actions::id, actions::headline))
         .prepared()
         .load(conn)?;
@@ -169,11 +172,14 @@ pub fn headlines(conn: &mut Conn, ids: &[String]) -> QueryResult<BTreeMap<String
 
 /// Locks the action until the transaction ends, and reads it as it is then.
 pub fn lock(conn: &mut Conn, id: &str) -> QueryResult<Option<Action>> {
-    sql_query("UPDATE actions SET lock_no = lock_no + 1 WHERE id = $1 RETURNING *")
-        .bind::<Text, _>(id)
-        .prepared()
-        .get_result(conn)
-        .optional()
+    sql_query(format!(
+        "UPDATE actions SET lock_no = lock_no + 1 WHERE id = $1 RETURNING {}",
+        columns::<Action>()
+    ))
+    .bind::<Text, _>(id)
+    .prepared()
+    .get_result(conn)
+    .optional()
 }
 
 /// Ends a pending action; 0 when it was no longer pending.
@@ -189,7 +195,9 @@ pub fn list(conn: &mut Conn, now: Timestamp, filter: &Filter) -> QueryResult<Vec
     let pending = || matching(filter).filter(actions::status.eq(Status::Pending));
     let query = match filter.status {
         None => matching(filter),
-        Some(Status::Pending) => pending().filter(actions::expires_at.gt(now)),
+        // No action has fewer attempts than one. Because of the `or`, Postgres can't look by the time, for which it would sort
+        // all that is pending to show the newest few.
+        Some(Status::Pending) => pending().filter(actions::expires_at.gt(now).or(actions::attempt.lt(1))),
         Some(status) => matching(filter).filter(actions::status.eq(status)),
     };
     let mut found: Vec<Action> = query.load(conn)?;

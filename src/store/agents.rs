@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use diesel::{prelude::*, sql_query, sql_types::Text};
 
 use super::schema::agents;
-use crate::db::{Conn, Prepare, QueryResult, Timestamp, of_few_lengths, share_lock};
+use crate::db::{Conn, Prepare, QueryResult, Timestamp, columns, of_few_lengths, share_lock};
 
 /// An MCP client; untrusted, and never the one who decides.
 #[derive(Debug, Clone, Queryable, Selectable, Insertable, QueryableByName)]
@@ -57,6 +57,9 @@ pub fn all(conn: &mut Conn) -> QueryResult<Vec<Agent>> {
 
 /// The names of the agents with these ids, by id.
 pub fn names(conn: &mut Conn, ids: BTreeSet<String>) -> QueryResult<BTreeMap<String, String>> {
+    if ids.is_empty() {
+        return Ok(BTreeMap::new());
+    }
     let among = agents::id.eq_any(of_few_lengths(ids));
     let names = agents::table.filter(among).select((agents::id, agents::name)).prepared();
     Ok(names.load::<(String, String)>(conn)?.into_iter().collect())
@@ -64,16 +67,19 @@ pub fn names(conn: &mut Conn, ids: BTreeSet<String>) -> QueryResult<BTreeMap<Str
 
 /// Finds the agent and locks it until the transaction ends.
 pub fn lock_by_name(conn: &mut Conn, name: &str) -> QueryResult<Option<Agent>> {
-    sql_query("UPDATE agents SET lock_no = lock_no + 1 WHERE name = $1 RETURNING *")
-        .bind::<Text, _>(name)
-        .get_result(conn)
-        .optional()
+    sql_query(format!(
+        "UPDATE agents SET lock_no = lock_no + 1 WHERE name = $1 RETURNING {}",
+        columns::<Agent>()
+    ))
+    .bind::<Text, _>(name)
+    .get_result(conn)
+    .optional()
 }
 
 /// Reads the agent and keeps the row from changing until the transaction ends.
 pub fn hold(conn: &mut Conn, id: &str) -> QueryResult<Option<Agent>> {
     let suffix = share_lock(conn);
-    sql_query(format!("SELECT * FROM agents WHERE id = $1{suffix}"))
+    sql_query(format!("SELECT {} FROM agents WHERE id = $1{suffix}", columns::<Agent>()))
         .bind::<Text, _>(id)
         .prepared()
         .get_result(conn)

@@ -7,7 +7,7 @@ use diesel::{
 };
 
 use super::schema::write_buckets;
-use crate::db::{Conn, Prepare, QueryResult, Timestamp};
+use crate::db::{Conn, Prepare, QueryResult, Timestamp, columns};
 
 /// The bucket as GCRA keeps it.
 #[derive(Debug, Clone, Queryable, Selectable, QueryableByName)]
@@ -20,10 +20,11 @@ pub struct Bucket {
 
 /// Inserts a full bucket, or locks the one that is there.
 pub fn lock(conn: &mut Conn, agent_id: &str) -> QueryResult<Bucket> {
-    sql_query(
+    sql_query(format!(
         "INSERT INTO write_buckets (agent_id, arrival_at) VALUES ($1, $2) \
-         ON CONFLICT (agent_id) DO UPDATE SET arrival_at = write_buckets.arrival_at RETURNING *",
-    )
+         ON CONFLICT (agent_id) DO UPDATE SET arrival_at = write_buckets.arrival_at RETURNING {}",
+        columns::<Bucket>()
+    ))
     .bind::<Text, _>(agent_id)
     .bind::<SqlTimestamp, _>(Timestamp::default())
     .prepared()

@@ -8,7 +8,7 @@ use diesel::{
 };
 
 use super::schema::floods;
-use crate::db::{Conn, QueryResult, Timestamp};
+use crate::db::{Conn, QueryResult, Timestamp, columns};
 
 type Backend = <Conn as Connection>::Backend;
 
@@ -31,11 +31,14 @@ pub struct Flood {
 
 /// Adds to a counter and answers what it has come to.
 pub fn add(conn: &mut Conn, flood: &Flood) -> QueryResult<i64> {
-    let statement = "INSERT INTO floods (event, actor_kind, actor_id, door, address, code, minute, denials) \
-                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8) \
-                     ON CONFLICT (event, actor_kind, actor_id, door, address, code, minute) \
-                     DO UPDATE SET denials = floods.denials + excluded.denials RETURNING *";
-    let counted = keyed(statement, flood).bind::<BigInt, _>(flood.denials).get_result::<Flood>(conn);
+    let statement = format!(
+        "INSERT INTO floods (event, actor_kind, actor_id, door, address, code, minute, denials) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8) \
+         ON CONFLICT (event, actor_kind, actor_id, door, address, code, minute) \
+         DO UPDATE SET denials = floods.denials + excluded.denials RETURNING {}",
+        columns::<Flood>()
+    );
+    let counted = keyed(&statement, flood).bind::<BigInt, _>(flood.denials).get_result::<Flood>(conn);
     counted.map(|flood| flood.denials)
 }
 
@@ -52,9 +55,12 @@ pub fn closed(conn: &mut Conn, minute: Timestamp, limit: i64) -> QueryResult<Vec
 
 /// Removes a counter and answers what it had come to; `None` when another process took it.
 pub fn take(conn: &mut Conn, flood: &Flood) -> QueryResult<Option<Flood>> {
-    let statement = "DELETE FROM floods WHERE event = $1 AND actor_kind = $2 AND actor_id = $3 AND door = $4 \
-                     AND address = $5 AND code = $6 AND minute = $7 RETURNING *";
-    keyed(statement, flood).get_result(conn).optional()
+    let statement = format!(
+        "DELETE FROM floods WHERE event = $1 AND actor_kind = $2 AND actor_id = $3 AND door = $4 \
+         AND address = $5 AND code = $6 AND minute = $7 RETURNING {}",
+        columns::<Flood>()
+    );
+    keyed(&statement, flood).get_result(conn).optional()
 }
 
 /// A statement whose first seven parameters are the counter's key.

@@ -7,7 +7,7 @@ use diesel::{
 };
 
 use super::schema::notices;
-use crate::db::{Conn, Prepare, QueryResult, Timestamp, skip_locked, text_enum};
+use crate::db::{Conn, Prepare, QueryResult, Timestamp, columns, skip_locked, text_enum};
 
 text_enum! {
     /// What a notice tells of.
@@ -94,7 +94,8 @@ pub fn take_due(conn: &mut Conn, now: Timestamp, limit: i64) -> QueryResult<Vec<
     let suffix = skip_locked(conn);
     let mut taken: Vec<Notice> = sql_query(format!(
         "DELETE FROM notices WHERE id IN \
-         (SELECT id FROM notices WHERE due_at <= $1 ORDER BY due_at, id LIMIT $2{suffix}) RETURNING *"
+         (SELECT id FROM notices WHERE due_at <= $1 ORDER BY due_at, id LIMIT $2{suffix}) RETURNING {}",
+        columns::<Notice>()
     ))
     .bind::<SqlTimestamp, _>(now)
     .bind::<BigInt, _>(limit)

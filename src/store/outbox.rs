@@ -21,7 +21,7 @@ use super::{
     notices::Topic,
     schema::{actions, notices, outbox, outbox_items},
 };
-use crate::db::{Conn, QueryResult, Timestamp, skip_locked, text_enum};
+use crate::db::{Conn, QueryResult, Timestamp, columns, skip_locked, text_enum};
 
 text_enum! {
     /// How far a message has come.
@@ -93,13 +93,14 @@ pub fn collect(
     due_at: Timestamp,
     now: Timestamp,
 ) -> QueryResult<Message> {
-    sql_query(
+    sql_query(format!(
         "INSERT INTO outbox (id, channel, person_id, bundle, status, due_at, attempts, created_at) \
          VALUES ($1, $2, $3, $4, 'waiting', $5, 0, $6) \
          ON CONFLICT (person_id, channel, bundle) WHERE status = 'waiting' AND attempts = 0 \
          DO UPDATE SET due_at = CASE WHEN excluded.due_at < outbox.due_at THEN excluded.due_at ELSE outbox.due_at END \
-         RETURNING *",
-    )
+         RETURNING {}",
+        columns::<Message>()
+    ))
     .bind::<Text, _>(id)
     .bind::<Text, _>(&envelope.channel)
     .bind::<Text, _>(&envelope.person_id)

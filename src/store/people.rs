@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use diesel::{prelude::*, sql_query, sql_types::Text};
 
 use super::schema::people;
-use crate::db::{Conn, Prepare, QueryResult, Timestamp, of_few_lengths, share_lock, text_enum, write_lock};
+use crate::db::{
+    Conn, Prepare, QueryResult, Timestamp, columns, of_few_lengths, share_lock, text_enum, write_lock,
+};
 
 text_enum! {
     /// What a person may do.
@@ -59,6 +61,9 @@ pub fn all(conn: &mut Conn) -> QueryResult<Vec<Person>> {
 
 /// The e-mail addresses of the people with these ids, by id.
 pub fn emails(conn: &mut Conn, ids: BTreeSet<String>) -> QueryResult<BTreeMap<String, String>> {
+    if ids.is_empty() {
+        return Ok(BTreeMap::new());
+    }
     let among = people::id.eq_any(of_few_lengths(ids));
     let emails = people::table.filter(among).select((people::id, people::email)).prepared();
     Ok(emails.load::<(String, String)>(conn)?.into_iter().collect())
@@ -76,32 +81,41 @@ pub fn first_owner(conn: &mut Conn) -> QueryResult<Option<Person>> {
 
 /// Finds the person and locks them until the transaction ends.
 pub fn lock_by_email(conn: &mut Conn, email: &str) -> QueryResult<Option<Person>> {
-    sql_query("UPDATE people SET lock_no = lock_no + 1 WHERE email = $1 RETURNING *")
-        .bind::<Text, _>(email)
-        .get_result(conn)
-        .optional()
+    sql_query(format!(
+        "UPDATE people SET lock_no = lock_no + 1 WHERE email = $1 RETURNING {}",
+        columns::<Person>()
+    ))
+    .bind::<Text, _>(email)
+    .get_result(conn)
+    .optional()
 }
 
 /// Locks the person until the transaction ends.
 pub fn lock(conn: &mut Conn, id: &str) -> QueryResult<Option<Person>> {
-    sql_query("UPDATE people SET lock_no = lock_no + 1 WHERE id = $1 RETURNING *")
-        .bind::<Text, _>(id)
-        .get_result(conn)
-        .optional()
+    sql_query(format!(
+        "UPDATE people SET lock_no = lock_no + 1 WHERE id = $1 RETURNING {}",
+        columns::<Person>()
+    ))
+    .bind::<Text, _>(id)
+    .get_result(conn)
+    .optional()
 }
 
 /// The enabled owners, whom nobody else changes until the transaction ends.
 pub fn lock_owners(conn: &mut Conn) -> QueryResult<Vec<Person>> {
     let suffix = write_lock(conn);
-    sql_query(format!("SELECT * FROM people WHERE role = $1 AND enabled ORDER BY id{suffix}"))
-        .bind::<Text, _>(Role::Owner.as_str())
-        .load(conn)
+    sql_query(format!(
+        "SELECT {} FROM people WHERE role = $1 AND enabled ORDER BY id{suffix}",
+        columns::<Person>()
+    ))
+    .bind::<Text, _>(Role::Owner.as_str())
+    .load(conn)
 }
 
 /// Reads the person and keeps the row from changing until the transaction ends.
 pub fn hold(conn: &mut Conn, id: &str) -> QueryResult<Option<Person>> {
     let suffix = share_lock(conn);
-    sql_query(format!("SELECT * FROM people WHERE id = $1{suffix}"))
+    sql_query(format!("SELECT {} FROM people WHERE id = $1{suffix}", columns::<Person>()))
         .bind::<Text, _>(id)
         .prepared()
         .get_result(conn)

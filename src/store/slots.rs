@@ -3,7 +3,7 @@
 use diesel::{prelude::*, sql_query, sql_types::Text};
 
 use super::schema::slots;
-use crate::db::{Conn, Prepare, QueryResult};
+use crate::db::{Conn, Prepare, QueryResult, columns};
 
 /// The row that all callers of one key queue up on.
 #[derive(Debug, Clone, Queryable, Selectable, QueryableByName)]
@@ -19,11 +19,12 @@ pub struct Slot {
 
 /// Inserts the slot, or locks the one that is there; either way the caller holds it until its transaction ends.
 pub fn take(conn: &mut Conn, principal_id: &str, key: &str, fingerprint: &str) -> QueryResult<Slot> {
-    sql_query(
+    sql_query(format!(
         "INSERT INTO slots (principal_id, key, fingerprint, action_id, attempt, touches) \
          VALUES ($1, $2, $3, NULL, 0, 0) \
-         ON CONFLICT (principal_id, key) DO UPDATE SET touches = slots.touches + 1 RETURNING *",
-    )
+         ON CONFLICT (principal_id, key) DO UPDATE SET touches = slots.touches + 1 RETURNING {}",
+        columns::<Slot>()
+    ))
     .bind::<Text, _>(principal_id)
     .bind::<Text, _>(key)
     .bind::<Text, _>(fingerprint)

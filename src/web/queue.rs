@@ -76,7 +76,10 @@ pub async fn page(site: Site, visitor: Visitor, Asked(choice): Asked<Choice>) ->
     let queue = choice.queue(&site.gate).await.map_err(|error| Refused::from(error).in_list("/"))?;
     let first = queue.rows.first().map(|one| one.action.id.clone());
     let shown = match &first {
-        Some(id) => Some(Shown::of(site.gate.detail(id).await?, &visitor, &shell, &choice)),
+        Some(id) => {
+            let (detail, story) = site.gate.detail_and_story(id).await?;
+            Some(Shown::of(&detail, story, &visitor, &shell, &choice))
+        }
         None => None,
     };
     let welcome = if queue.total() == 0 { Some(Welcome::load(&site).await?) } else { None };
@@ -94,7 +97,8 @@ impl Desk {
     pub async fn at(site: &Site, visitor: &Visitor, choice: &Choice, id: &str) -> Result<Self> {
         let shell = Shell::load(site, visitor, Place::Waiting).await?;
         let queue = choice.queue(&site.gate).await?;
-        let mut shown = Shown::of(site.gate.detail(id).await?, visitor, &shell, choice);
+        let (detail, story) = site.gate.detail_and_story(id).await?;
+        let mut shown = Shown::of(&detail, story, visitor, &shell, choice);
         let list = List::of(&site.gate, &queue, choice, Some(id), &format!("/actions/{id}"));
         let next = list.rows.iter().find(|row| !row.current);
         shown.next = next.map(|row| (row.href.clone(), row.headline.clone()));

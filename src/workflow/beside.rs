@@ -32,7 +32,11 @@ pub(super) fn close(
     // More can't be acknowledged, so the approval has to wait for fewer.
     let mut shown = actions::equal_and_close(conn, action, now, since, MOST_EQUAL)?;
     let others = actions::close_on_same_records(conn, action, now, since, LATEST)?;
-    let mut counts = actions::equal_and_close_by_status(conn, action, now, since)?;
+    let mut counts = if shown.len() < MOST_EQUAL {
+        shown.iter().map(|one| (one.status, 1)).collect()
+    } else {
+        actions::equal_and_close_by_status(conn, action, now, since)?
+    };
     counts.extend(others.iter().filter(|one| one.place == 1).map(|one| (one.status, one.alike)));
     let (mut open, mut all) = (0, 0);
     for (status, count) in counts {
@@ -41,10 +45,8 @@ pub(super) fn close(
         open += if status == Status::Executed { 0 } else { count };
     }
     let chosen = in_order(others, action);
-    let mut found: BTreeMap<String, Action> = actions::of_ids(conn, chosen.clone())?
-        .into_iter()
-        .map(|one| (one.id.clone(), one))
-        .collect();
+    let found = actions::of_ids(conn, &chosen)?;
+    let mut found: BTreeMap<String, Action> = found.into_iter().map(|one| (one.id.clone(), one)).collect();
     shown.extend(chosen.iter().filter_map(|id| found.remove(id)));
     Ok(Close {
         open,

@@ -23,7 +23,7 @@ use crate::{
 /// How many of the latest events of an action's story are shown.
 const SHOWN: i64 = 200;
 
-/// Everything an approver is shown of one action.
+/// Everything an approver has to know of one action.
 #[derive(Debug, Clone)]
 pub struct Detail {
     pub view: ActionView,
@@ -53,8 +53,13 @@ pub struct Detail {
     pub related_open: usize,
     /// How many are not among `related`.
     pub related_left_out: usize,
-    /// The latest equal request that was executed, and the latest that was rejected.
+    /// While it is pending, the latest equal request that was executed, and the latest that was rejected.
     pub repeats: Vec<Named>,
+}
+
+/// What happened before and since, as the page of an action tells it.
+#[derive(Debug, Clone)]
+pub struct Story {
     /// The latest other actions on the same records.
     pub earlier: Vec<Named>,
     /// The attempt before this one, if it ended without effect.
@@ -79,17 +84,38 @@ pub struct Happening {
 }
 
 impl Gate {
-    /// One action with everything around it.
+    /// One action, as it is decided on.
     ///
     /// # Errors
     /// `not_found`.
     pub async fn detail(&self, id: &str) -> Result<Detail> {
+        self.one(id, Self::look).await
+    }
+
+    /// The same with its story.
+    ///
+    /// # Errors
+    /// `not_found`.
+    pub async fn detail_and_story(&self, id: &str) -> Result<(Detail, Story)> {
+        self.one(id, |gate, conn, action| {
+            let detail = gate.look(conn, action)?;
+            let story = story(conn, &detail)?;
+            Ok((detail, story))
+        })
+        .await
+    }
+
+    async fn one<T: Send + 'static>(
+        &self,
+        id: &str,
+        look: impl Fn(&Self, &mut Conn, Action) -> QueryResult<T> + Send + 'static,
+    ) -> Result<T> {
         let (gate, id) = (self.clone(), id.to_owned());
-        let detail = self.db.read(move |conn| match actions::find(conn, &id)? {
-            Some(action) => gate.look(conn, action).map(Some),
+        let found = self.db.read(move |conn| match actions::find(conn, &id)? {
+            Some(action) => look(&gate, conn, action).map(Some),
             None => Ok(None),
         });
-        Ok(detail.await?.ok_or_else(|| Denial::new(Code::NotFound, "There is no such action."))?)
+        Ok(found.await?.ok_or_else(|| Denial::new(Code::NotFound, "There is no such action."))?)
     }
 
     fn look(&self, conn: &mut Conn, action: Action) -> QueryResult<Detail> {
@@ -109,9 +135,7 @@ impl Gate {
         let versions = case.as_ref().map_or_else(|| seen.clone(), |case| case.versions());
         let window =
             kind.map_or(TimeDelta::zero(), |kind| self.policy.retry_windows.acknowledged_for(kind.spec()));
-        let executed = actions::equal_and_decided(conn, &action, Status::Executed)?;
-        let rejected = actions::equal_and_decided(conn, &action, Status::Rejected)?;
-        let latest = actions::on_same_records(conn, &action.id, BESIDE)?;
+        let repeats = if status == Status::Pending { repeats(conn, &action)? } else { Vec::new() };
         let close = close(conn, &action, now, now - window)?;
         Ok(Detail {
             view: self.view(conn, &action, now, None)?,
@@ -133,14 +157,26 @@ impl Gate {
             related: named(conn, close.shown, now)?,
             related_open: close.open,
             related_left_out: close.left_out,
-            repeats: named(conn, executed.into_iter().chain(rejected).collect(), now)?,
-            earlier: named(conn, latest, now)?,
-            without_effect: without_effect(conn, &action, now)?,
-            happenings: happenings(conn, &action.id)?,
-            asked_again: events::joins(conn, &action.id)?,
+            repeats: named(conn, repeats, now)?,
             action,
         })
     }
+}
+
+fn repeats(conn: &mut Conn, action: &Action) -> QueryResult<Vec<Action>> {
+    let executed = actions::equal_and_decided(conn, action, Status::Executed)?;
+    let rejected = actions::equal_and_decided(conn, action, Status::Rejected)?;
+    Ok(executed.into_iter().chain(rejected).collect())
+}
+
+fn story(conn: &mut Conn, Detail { action, now, .. }: &Detail) -> QueryResult<Story> {
+    let latest = actions::on_same_records(conn, &action.id, BESIDE)?;
+    Ok(Story {
+        earlier: named(conn, latest, *now)?,
+        without_effect: without_effect(conn, action, *now)?,
+        happenings: happenings(conn, &action.id)?,
+        asked_again: events::joins(conn, &action.id)?,
+    })
 }
 
 /// The attempt before this one, if nothing came of it.

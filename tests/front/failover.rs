@@ -23,7 +23,8 @@ fn after_a_failover_all_is_as_it_was_told_and_service_is_back() {
         let follower = Cluster::following(&primary);
         let (first, second) = (primary.address(), follower.address());
         let url = format!("postgres://postgres@{first},{second}/postgres?target_session_attrs=read-write");
-        let app = TestApp::on_database(Database::kept_elsewhere(&url)).await;
+        let database = Database::kept_elsewhere(&url);
+        let app = TestApp::at(&database.keeping_statements(), database).await;
         app.order("#1001", 1_000_000_000).await;
         let (books, person) = (app.books(), app.person(Role::Approver).await);
         // What is answered is with the follower.
@@ -38,8 +39,8 @@ fn after_a_failover_all_is_as_it_was_told_and_service_is_back() {
             })
             .collect();
         until(&done, 10 * CALLERS).await;
-        primary.kill();
         let dead = Instant::now();
+        let _port = primary.kill();
         tokio::time::sleep(Duration::from_millis(300)).await;
         follower.promote();
         until(&done, done.load(Ordering::SeqCst) + 10 * CALLERS).await;

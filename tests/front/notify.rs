@@ -24,8 +24,14 @@ async fn with_post(backend: Backend, post: &Post) -> TestApp {
     TestApp::with(backend, |config| post.set_in(config)).await
 }
 
-/// Lets the workers tell and deliver all that is due by now, and waits until they have.
-async fn work(notifier: &Notifier) {
+/// Has all that is due by now told and delivered, and waits for what the server's own workers took of it.
+async fn work(app: &TestApp) {
+    work_as(&app.inner.notifier).await;
+    until_marked(app).await;
+}
+
+/// Has one worker tell and deliver all that is due by now, and nobody has taken.
+async fn work_as(notifier: &Notifier) {
     let stop = CancellationToken::new();
     notifier.plan_all(&stop).await.unwrap();
     notifier.deliver_all(&stop).await.unwrap();

@@ -7,7 +7,7 @@ use super::{
     schema::{order_lines, orders},
 };
 use crate::{
-    db::{Conn, Prepare, QueryResult, Timestamp, text_enum},
+    db::{Conn, Prepare, QueryResult, Timestamp, columns, text_enum},
     kinds::Lock,
 };
 
@@ -115,11 +115,14 @@ pub fn any(conn: &mut Conn) -> QueryResult<bool> {
 /// The order of that public id; locked until the transaction ends, if asked.
 pub fn by_name(conn: &mut Conn, name: &str, lock: Lock) -> QueryResult<Option<Order>> {
     if lock == Lock::Yes {
-        return sql_query("UPDATE orders SET version = version WHERE name = $1 RETURNING *")
-            .bind::<Text, _>(name)
-            .prepared()
-            .get_result(conn)
-            .optional();
+        return sql_query(format!(
+            "UPDATE orders SET version = version WHERE name = $1 RETURNING {}",
+            columns::<Order>()
+        ))
+        .bind::<Text, _>(name)
+        .prepared()
+        .get_result(conn)
+        .optional();
     }
     orders::table
         .filter(orders::name.eq(name))

@@ -4,7 +4,7 @@ use diesel::{dsl::exists, prelude::*, sql_query, sql_types::Text};
 
 use super::{ESCAPE, containing, schema::products};
 use crate::{
-    db::{Conn, Prepare, QueryResult},
+    db::{Conn, Prepare, QueryResult, columns},
     kinds::Lock,
 };
 
@@ -60,11 +60,14 @@ pub fn any(conn: &mut Conn) -> QueryResult<bool> {
 /// The product of that SKU; locked until the transaction ends, if asked.
 pub fn by_sku(conn: &mut Conn, sku: &str, lock: Lock) -> QueryResult<Option<Product>> {
     if lock == Lock::Yes {
-        return sql_query("UPDATE products SET version = version WHERE sku = $1 RETURNING *")
-            .bind::<Text, _>(sku)
-            .prepared()
-            .get_result(conn)
-            .optional();
+        return sql_query(format!(
+            "UPDATE products SET version = version WHERE sku = $1 RETURNING {}",
+            columns::<Product>()
+        ))
+        .bind::<Text, _>(sku)
+        .prepared()
+        .get_result(conn)
+        .optional();
     }
     products::table
         .filter(products::sku.eq(sku))

@@ -8,7 +8,7 @@ use diesel::{
 
 use super::{Action, Status};
 use crate::{
-    db::{Conn, Prepare, QueryResult, Timestamp, of_few_lengths},
+    db::{Conn, Prepare, QueryResult, Timestamp, columns, of_few_lengths},
     store::schema::{action_subjects, actions},
 };
 
@@ -63,7 +63,7 @@ pub fn close_on_same_records(
     let each = "PARTITION BY agent_id, kind, status";
     // From the records to the actions, in this order: SQLite would look at everything that was ever executed.
     sql_query(format!(
-        "SELECT * FROM (\
+        "SELECT id, agent_id, kind, status, place, alike FROM (\
              SELECT id, agent_id, kind, status, row_number() OVER ({each} ORDER BY id DESC) AS place, \
                  count(*) OVER ({each}) AS alike \
              FROM (\
@@ -99,16 +99,16 @@ pub fn on_same_records(conn: &mut Conn, id: &str, limit: i64) -> QueryResult<Vec
         .limit(limit)
         .prepared()
         .load::<String>(conn)?;
-    actions::table
-        .filter(actions::id.eq_any(of_few_lengths(ids)))
-        .order(actions::id.desc())
-        .select(Action::as_select())
-        .prepared()
-        .load(conn)
+    let mut found = of_ids(conn, &ids)?;
+    found.sort_by(|one, other| other.id.cmp(&one.id));
+    Ok(found)
 }
 
 /// The actions of these ids, in no order.
-pub fn of_ids(conn: &mut Conn, ids: Vec<String>) -> QueryResult<Vec<Action>> {
+pub fn of_ids(conn: &mut Conn, ids: &[String]) -> QueryResult<Vec<Action>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
     let among = actions::id.eq_any(of_few_lengths(ids));
     actions::table.filter(among).select(Action::as_select()).prepared().load(conn)
 }
@@ -134,14 +134,18 @@ pub fn equal_and_close(
     most: usize,
 ) -> QueryResult<Vec<Action>> {
     let most = i64::try_from(most).unwrap_or(i64::MAX);
-    sql_query(format!("SELECT * FROM actions WHERE {} ORDER BY expires_at, id LIMIT $5", equal()))
-        .bind::<Text, _>(&action.fingerprint)
-        .bind::<SqlTimestamp, _>(since)
-        .bind::<Text, _>(&action.id)
-        .bind::<SqlTimestamp, _>(now)
-        .bind::<BigInt, _>(most)
-        .prepared()
-        .load(conn)
+    sql_query(format!(
+        "SELECT {} FROM actions WHERE {} ORDER BY expires_at, id LIMIT $5",
+        columns::<Action>(),
+        equal()
+    ))
+    .bind::<Text, _>(&action.fingerprint)
+    .bind::<SqlTimestamp, _>(since)
+    .bind::<Text, _>(&action.id)
+    .bind::<SqlTimestamp, _>(now)
+    .bind::<BigInt, _>(most)
+    .prepared()
+    .load(conn)
 }
 
 /// How many of these there are, by their status.

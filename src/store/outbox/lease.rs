@@ -9,7 +9,7 @@ use diesel::{
 
 use super::{Message, State};
 use crate::{
-    db::{Conn, QueryResult, Timestamp, skip_locked},
+    db::{Conn, QueryResult, Timestamp, columns, skip_locked},
     store::schema::outbox,
 };
 
@@ -20,7 +20,8 @@ pub fn claim(conn: &mut Conn, lease: &str, now: Timestamp, until: Timestamp) -> 
         "UPDATE outbox SET lease = $1, leased_until = $2, attempts = attempts + 1, \
          begun_at = CASE WHEN begun_at IS NULL THEN $3 ELSE begun_at END \
          WHERE id = (SELECT id FROM outbox WHERE status = 'waiting' AND due_at <= $3 \
-         AND (leased_until IS NULL OR leased_until <= $3) ORDER BY due_at, id LIMIT 1{suffix}) RETURNING *"
+         AND (leased_until IS NULL OR leased_until <= $3) ORDER BY due_at, id LIMIT 1{suffix}) RETURNING {}",
+        columns::<Message>()
     ))
     .bind::<Text, _>(lease)
     .bind::<SqlTimestamp, _>(until)

@@ -14,7 +14,7 @@ use crate::{
     store::actions::Status,
     text,
     web::{choice::Choice, link, shell::Shell, when},
-    workflow::{Detail, Named, wording},
+    workflow::{Detail, Named, Story, wording},
 };
 
 /// How long after a decision its page leads on to the next one, in minutes.
@@ -100,13 +100,13 @@ pub struct Repeat {
 
 impl Shown {
     /// The action for one visitor, beside a part of the queue.
-    pub fn of(detail: Detail, visitor: &Visitor, shell: &Shell, choice: &Choice) -> Self {
+    pub fn of(detail: &Detail, story: Story, visitor: &Visitor, shell: &Shell, choice: &Choice) -> Self {
         let (action, now, status) = (&detail.action, detail.now, detail.status);
         let waiting = status == Status::Pending;
         let paused = shell.pauses(&action.kind, &action.agent_id);
         let decide = (waiting && visitor.person.role.decides()).then(|| Decide {
             subject_versions: serde_json::to_string(&detail.versions).expect("versions are JSON"),
-            approve: approve(&detail),
+            approve: approve(detail),
             acknowledge: String::new(),
             question: None,
             paused,
@@ -132,31 +132,27 @@ impl Shown {
             }),
             agent: detail.agent.clone(),
             agent_owner: detail.agent_owner.clone(),
-            asked: asked(&detail),
+            asked: asked(detail, &story),
             refused: None,
-            outcome: outcome(&detail),
+            outcome: outcome(detail),
             related_left_out: detail.related_left_out,
-            related_heading: wording::related_heading(&detail).unwrap_or_default(),
+            related_heading: wording::related_heading(detail).unwrap_or_default(),
             related: if waiting { detail.related.iter().map(related).collect() } else { Vec::new() },
-            repeats: if waiting {
-                detail.repeats.iter().filter_map(repeat).collect()
-            } else {
-                Vec::new()
-            },
-            notes: notes(&detail, paused),
-            effect: effect(&detail),
+            repeats: detail.repeats.iter().filter_map(repeat).collect(),
+            notes: notes(detail, paused),
+            effect: effect(detail),
             dropped: action.pruned_at.map(|at| format!("Dropped on {}.", when::day(at))),
             reason: action.reason.clone(),
             remark: text::remark(&action.reason),
             facts: detail.preview.as_ref().map(|preview| preview.facts.clone()),
-            record: record(&detail),
-            earlier: detail.earlier.iter().map(|one| Other::of(one, now)).collect(),
-            story: story::tell(&detail.happenings, now),
+            record: record(detail),
+            earlier: story.earlier.iter().map(|one| Other::of(one, now)).collect(),
+            story: story::tell(&story.happenings, now),
             params: action.effective_params.clone(),
             requested_params: (action.requested_params != action.effective_params)
                 .then(|| action.requested_params.clone()),
             digest: action.digest.clone(),
-            previous: detail.without_effect.clone(),
+            previous: story.without_effect,
             decide,
             next: None,
             leads_on: just_decided,
@@ -189,9 +185,9 @@ impl Repeat {
     }
 }
 
-fn asked(detail: &Detail) -> String {
+fn asked(detail: &Detail, story: &Story) -> String {
     let first = format!("{} UTC", when::moment(detail.action.requested_at, detail.now));
-    let Some((times, last)) = detail.asked_again else {
+    let Some((times, last)) = story.asked_again else {
         return first;
     };
     let last = when::short(last, detail.now);

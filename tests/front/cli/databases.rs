@@ -1,64 +1,82 @@
 //! Databases that can't be used, and addresses that name none: one sentence, and no part of a password.
 
+use std::thread;
+
 use crate::support::Backend;
 use crate::support::program::Program;
 use crate::support::rival::Rival;
 
 #[test]
 fn a_malformed_address_gives_no_password_away() {
-    for url in [
-        "postgres://me:se%zwiebel@127.0.0.1:1/shop",
-        "postgres://me:se%zzzwiebel@127.0.0.1:1/shop",
-        "postgres://me:se%00zwiebel@127.0.0.1:1/shop",
-        "postgres://me:se@zwiebel@127.0.0.1:1/shop",
-        "postgres://me:se/zwiebel@127.0.0.1:1/shop",
-        "postgres://me:12/zwiebel@127.0.0.1:1/shop",
-        "postgres://me:se?zwiebel@127.0.0.1:1/shop",
-        "postgres://me:12?zwiebel@127.0.0.1:1/shop",
-        "postgres://me:se#zwiebel@127.0.0.1:1/shop",
-        "postgres://me:12#zwiebel@127.0.0.1:1/shop",
-        "postgres://me:se[zwiebel@127.0.0.1:1/shop",
-        "postgres://me:se zwiebel@127.0.0.1:1/shop",
-        "postgres://127.0.0.1:zwiebel/shop",
-        "postgres://127.0.0.1:1/shop?password=se%zwiebel",
-        "postgres://127.0.0.1:1/shop?zwiebel",
-        "postgres://127.0.0.1:1/shop?zwiebel=1",
-    ] {
-        let program = Program::bare()
-            .with("DATABASE_URL", url)
-            .with("COUNTERSIGN_SECRET", crate::support::app::SECRET)
-            .with("COUNTERSIGN_LOG", "trace");
-        for command in
-            [&["check"][..], &["migrate"], &["person", "list"], &["serve", "--listen", "127.0.0.1:0"]]
-        {
-            let said = program.run(command);
-            assert_ne!(said.code, Some(0), "{url}");
-            let all = format!("{}{}", said.out, said.err);
-            for part in ["zwiebel", "se%", "se@"] {
-                assert!(!all.contains(part), "{url} {command:?}: {all}");
+    at_once(
+        [
+            "postgres://me:se%zwiebel@127.0.0.1:1/shop",
+            "postgres://me:se%zzzwiebel@127.0.0.1:1/shop",
+            "postgres://me:se%00zwiebel@127.0.0.1:1/shop",
+            "postgres://me:se@zwiebel@127.0.0.1:1/shop",
+            "postgres://me:se/zwiebel@127.0.0.1:1/shop",
+            "postgres://me:12/zwiebel@127.0.0.1:1/shop",
+            "postgres://me:se?zwiebel@127.0.0.1:1/shop",
+            "postgres://me:12?zwiebel@127.0.0.1:1/shop",
+            "postgres://me:se#zwiebel@127.0.0.1:1/shop",
+            "postgres://me:12#zwiebel@127.0.0.1:1/shop",
+            "postgres://me:se[zwiebel@127.0.0.1:1/shop",
+            "postgres://me:se zwiebel@127.0.0.1:1/shop",
+            "postgres://127.0.0.1:zwiebel/shop",
+            "postgres://127.0.0.1:1/shop?password=se%zwiebel",
+            "postgres://127.0.0.1:1/shop?zwiebel",
+            "postgres://127.0.0.1:1/shop?zwiebel=1",
+        ],
+        |url| {
+            let program = Program::bare()
+                .with("DATABASE_URL", url)
+                .with("COUNTERSIGN_SECRET", crate::support::app::SECRET)
+                .with("COUNTERSIGN_LOG", "trace");
+            for command in
+                [&["check"][..], &["migrate"], &["person", "list"], &["serve", "--listen", "127.0.0.1:0"]]
+            {
+                let said = program.run(command);
+                assert_ne!(said.code, Some(0), "{url}");
+                let all = format!("{}{}", said.out, said.err);
+                for part in ["zwiebel", "se%", "se@"] {
+                    assert!(!all.contains(part), "{url} {command:?}: {all}");
+                }
+                assert!(all.contains("DATABASE_URL"), "{url} {command:?}: {all}");
             }
-            assert!(all.contains("DATABASE_URL"), "{url} {command:?}: {all}");
-        }
-    }
+        },
+    );
 }
 
 #[test]
 fn a_well_formed_address_is_tried() {
-    for url in [
-        "postgres://me:se%25cr%40t@127.0.0.1:1/shop",
-        "postgresql://me@127.0.0.1:1,127.0.0.1:2/shop?connect_timeout=2",
-        "postgres://%2Fnowhere/shop",
-        "postgres://me:zwiebel@nowhere.invalid/shop",
-        "postgres:///shop?host=/nowhere&user=me",
-        "postgres://me:a:b!$&'()*+,;=~@[::1]:1/shop",
-    ] {
-        let program = Program::bare()
-            .with("DATABASE_URL", url)
-            .with("COUNTERSIGN_SECRET", crate::support::app::SECRET);
-        let said = program.run(&["migrate"]);
-        let sentence = said.err.lines().next().unwrap_or_default();
-        assert!(sentence.contains("The database can't be reached"), "{url}: {said:?}");
-    }
+    at_once(
+        [
+            "postgres://me:se%25cr%40t@127.0.0.1:1/shop",
+            "postgresql://me@127.0.0.1:1,127.0.0.1:2/shop?connect_timeout=2",
+            "postgres://%2Fnowhere/shop",
+            "postgres://me:zwiebel@nowhere.invalid/shop",
+            "postgres:///shop?host=/nowhere&user=me",
+            "postgres://me:a:b!$&'()*+,;=~@[::1]:1/shop",
+        ],
+        |url| {
+            let program = Program::bare()
+                .with("DATABASE_URL", url)
+                .with("COUNTERSIGN_SECRET", crate::support::app::SECRET);
+            let said = program.run(&["migrate"]);
+            let sentence = said.err.lines().next().unwrap_or_default();
+            assert!(sentence.contains("The database can't be reached"), "{url}: {said:?}");
+        },
+    );
+}
+
+/// Each address at the same time as the others: some take the time that a server is waited for.
+fn at_once<const N: usize>(urls: [&str; N], test: impl Fn(&str) + Sync) {
+    let test = &test;
+    thread::scope(|scope| {
+        for url in urls {
+            scope.spawn(move || test(url));
+        }
+    });
 }
 
 #[test]

@@ -89,7 +89,7 @@ async fn until(app: &TestApp, count: i64, condition: &str) {
     let patience = Instant::now() + Duration::from_secs(20);
     while app.rival().count("outbox", condition) != count {
         assert!(Instant::now() < patience, "there are never {count} with {condition}");
-        work(&app.inner.notifier).await;
+        work(app).await;
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

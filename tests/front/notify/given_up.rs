@@ -5,7 +5,7 @@ use countersign::app::App;
 use countersign::store::people::Role;
 use tokio_util::sync::CancellationToken;
 
-use super::work;
+use super::work_as;
 use crate::support::{Backend, Fault, Post, TestApp, backends, shop};
 
 backends!(of_one_mailbox_owners_hear_once_a_day);
@@ -74,7 +74,7 @@ async fn a_defect_is_told_of_without_its_cause(backend: &Backend) {
         ["Something went wrong inside Countersign. The operator's log says what."]
     );
     worker.clock.shift(TimeDelta::minutes(1));
-    work(&worker.notifier).await;
+    work_as(&worker.notifier).await;
     assert_eq!(post.mails().len(), 1);
 }
 
@@ -113,8 +113,8 @@ async fn with_worker(backend: Backend, post: &Post) -> (TestApp, App) {
 
 /// Has what is due fail, and has that told.
 async fn fail_and_report(worker: &App) {
-    work(&worker.notifier).await;
-    work(&worker.notifier).await;
+    work_as(&worker.notifier).await;
+    work_as(&worker.notifier).await;
 }
 
 /// To whom it was reported that somebody's mail was given up.

@@ -17,7 +17,7 @@ async fn one_click_leaves_the_list_and_does_nothing_else(backend: &Backend) {
     let address = one_click(&mail);
     // On its way already, but for the pace.
     app.ask("request_refund", shop::refund("1001", 2)).await;
-    work(&app.inner.notifier).await;
+    work(&app).await;
     app.until_quiet().await;
     let before = app.rows().await;
 
@@ -39,7 +39,7 @@ async fn one_click_leaves_the_list_and_does_nothing_else(backend: &Backend) {
 
     app.time().shift(chrono::TimeDelta::minutes(3));
     app.ask("request_refund", shop::refund("1001", 3)).await;
-    work(&app.inner.notifier).await;
+    work(&app).await;
     assert_eq!(post.mails().len(), 1);
     // Back on the account page.
     let session = app.session(approver).await;
@@ -90,7 +90,7 @@ async fn a_scanner_that_opens_every_link_and_posts_every_form_changes_nothing_bu
     let rejected = agent.call("request_refund", shop::refund("1001", 2)).await.ok();
     app.person(Role::Approver).await.reject(shop::id(&rejected), "No").await.ok();
     app.time().shift(chrono::TimeDelta::minutes(3));
-    work(&app.inner.notifier).await;
+    work(&app).await;
     let mails = super::mails(&app, &post, 3).await;
     app.until_quiet().await;
 

@@ -60,7 +60,7 @@ async fn who_decided_is_not_told_of_their_own_decision(backend: &Backend) {
             _ => owner.reject(shop::id(&asked), "No").await.ok(),
         };
         app.time().shift(chrono::TimeDelta::minutes(3));
-        super::work(&app.inner.notifier).await;
+        super::work(&app).await;
         assert_eq!(post.mails().len(), seen + 1, "{decide}");
     }
 }
@@ -84,7 +84,7 @@ async fn a_request_that_waits_is_told_once_more_at_half_its_time_and_when_it_is_
     }
     assert_ne!(reminder.text, over.text);
     app.time().shift(chrono::TimeDelta::hours(1));
-    super::work(&app.inner.notifier).await;
+    super::work(&app).await;
     assert_eq!(post.mails().len(), 3);
 }
 
@@ -98,10 +98,10 @@ async fn a_request_that_no_longer_waits_is_not_told(backend: &Backend) {
     mails(&app, &post, 1).await;
     // The pace has the next one wait for two minutes.
     let asked = app.ask("request_refund", shop::refund("1001", 2)).await;
-    super::work(&app.inner.notifier).await;
+    super::work(&app).await;
     approver.approve(&asked).await.ok();
     app.time().shift(chrono::TimeDelta::minutes(3));
-    super::work(&app.inner.notifier).await;
+    super::work(&app).await;
     assert_eq!(post.mails().len(), 1);
     let metrics = reqwest::get(format!("{}/metrics", app.url)).await.unwrap().text().await.unwrap();
     assert!(
@@ -131,7 +131,7 @@ async fn new_places_and_new_passwords_are_told_to_the_person(backend: &Backend) 
         assert!(!mail.raw.contains(&viewer.password), "{}", mail.raw);
     }
     app.time().shift(chrono::TimeDelta::minutes(3));
-    super::work(&app.inner.notifier).await;
+    super::work(&app).await;
     assert_eq!(post.mails().len(), 2, "the second sign-in is from the same place");
 }
 

@@ -5,7 +5,7 @@ use countersign::store::people::Role;
 use countersign::store::preferences::Timing;
 use tokio_util::sync::CancellationToken;
 
-use super::{mails, told, with_post, work};
+use super::{mails, told, with_post, work, work_as};
 use crate::support::{Backend, Fault, Post, TestApp, backends, shop};
 
 backends!(a_flood_is_one_mail_and_each_request_of_it_is_in_there);
@@ -20,7 +20,7 @@ async fn a_flood_is_one_mail_and_each_request_of_it_is_in_there(backend: &Backen
     for cents in 2..=38 {
         asked.push(app.ask("request_refund", shop::refund("1001", cents)).await);
     }
-    work(&app.inner.notifier).await;
+    work(&app).await;
     assert_eq!(post.mails().len(), 1, "within two minutes nothing more is sent");
 
     app.time().shift(TimeDelta::minutes(2));
@@ -31,7 +31,7 @@ async fn a_flood_is_one_mail_and_each_request_of_it_is_in_there(backend: &Backen
         let link = format!("/actions/{action}");
         assert!(mails[1].html.contains(&link) && mails[1].text.contains(&link), "{action}");
     }
-    work(&app.inner.notifier).await;
+    work(&app).await;
     assert_eq!(post.mails().len(), 2);
 }
 
@@ -48,7 +48,7 @@ async fn no_reason_makes_a_mail_so_long_that_readers_cut_it(backend: &Backend) {
         arguments["reason"] = format!("a{}", "\u{E0041}".repeat(999)).into();
         app.ask("request_refund", arguments).await;
     }
-    work(&app.inner.notifier).await;
+    work(&app).await;
     app.time().shift(TimeDelta::minutes(2));
     let mails = super::mails(&app, &post, 2).await;
     assert!(mails[1].html.len() < 130_000, "{} bytes", mails[1].html.len());
@@ -77,7 +77,7 @@ async fn a_digest_comes_at_the_mark_and_never_after_half_the_time(backend: &Back
         app.ask("request_refund", shop::refund("1001", cents)).await;
     }
     app.time().shift(TimeDelta::minutes(35));
-    work(&app.inner.notifier).await;
+    work(&app).await;
     assert_eq!(told(&post.mails()), Vec::<String>::new(), "before the hour nothing is sent");
     app.time().shift(TimeDelta::minutes(6));
     let mails = super::mails(&app, &post, 1).await;
@@ -89,7 +89,7 @@ async fn a_digest_comes_at_the_mark_and_never_after_half_the_time(backend: &Back
     let asked = app.agent.at(&hasty.url).call("request_refund", shop::refund("1001", 9)).await.ok();
     app.time().shift(TimeDelta::minutes(-41) - past);
     app.time().shift(TimeDelta::minutes(4));
-    work(&app.inner.notifier).await;
+    work(&app).await;
     assert_eq!(post.mails().len(), 1);
     app.time().shift(TimeDelta::minutes(2));
     let mails = super::mails(&app, &post, 2).await;
@@ -112,11 +112,11 @@ async fn quiet_hours_hold_mail_back_until_half_the_time(backend: &Backend) {
     app.order("#1001", 500_000).await;
     app.ask("request_refund", shop::refund("1001", 1)).await;
     app.time().shift(TimeDelta::minutes(14));
-    work(&app.inner.notifier).await;
+    work(&app).await;
     assert_eq!(post.mails().len(), 0);
     app.time().shift(TimeDelta::minutes(2));
     mails(&app, &post, 1).await;
-    work(&app.inner.notifier).await;
+    work(&app).await;
     assert_eq!(post.mails().len(), 1, "who has just been told is not reminded");
 }
 
@@ -145,7 +145,7 @@ async fn quiet_hours_hold_back_what_failed_as_well(backend: &Backend) {
     // At half its time the request itself comes, and the reminder of whoever has not been told so far.
     for (minutes, count) in [(50, 0), (12, 2)] {
         worker.clock.shift(TimeDelta::minutes(minutes));
-        work(&worker.notifier).await;
+        work_as(&worker.notifier).await;
         assert_eq!(post.mails().len(), count);
     }
 }
@@ -160,7 +160,7 @@ async fn amounts_decide_who_hears_of_what(backend: &Backend) {
     app.order("#1001", 500_000).await;
     app.product("SKU-1", 5).await;
     app.ask("request_refund", shop::refund("1001", 9_999)).await;
-    work(&app.inner.notifier).await;
+    work(&app).await;
     assert_eq!(told(&post.mails()), Vec::<String>::new());
     app.ask("request_refund", shop::refund("1001", 10_000)).await;
     assert_eq!(

@@ -6,7 +6,7 @@ use chrono::TimeDelta;
 use countersign::store::people::Role;
 use reqwest::StatusCode;
 
-use super::{mails, until_marked, with_post, work};
+use super::{mails, with_post, work};
 use crate::support::post::{Line, PASSWORD, Spelling};
 use crate::support::{Backend, Fault, Post, TestApp, backends, shop};
 
@@ -28,7 +28,7 @@ async fn a_server_that_nobody_vouches_for_gets_no_mail(backend: &Backend) {
         let post = Post::on(line);
         let app = TestApp::with(*backend, |config| config.smtp_url = Some(post.url.parse().unwrap())).await;
         ask_once(&app).await;
-        work(&app.inner.notifier).await;
+        work(&app).await;
         let page = app.session(app.person(Role::Owner).await).await.get("/deliveries").await;
         assert!(
             page.html.contains("Will be tried again") && page.html.contains("COUNTERSIGN_SMTP_CA"),
@@ -46,7 +46,7 @@ async fn a_server_that_is_busy_is_asked_again_later(backend: &Backend) {
     let app = asked_once(*backend, &post, Fault::Busy(2)).await;
     // Half a minute, then a whole one, and a quarter more at most.
     for wait in [38, 76] {
-        work(&app.inner.notifier).await;
+        work(&app).await;
         assert_eq!(post.mails().len(), 0);
         app.time().shift(TimeDelta::seconds(wait));
     }
@@ -59,13 +59,13 @@ async fn what_the_server_took_and_did_not_confirm_comes_again_under_the_same_id(
     let app = asked_once(*backend, &post, Fault::HangUp(2)).await;
     for taken in 1..=2 {
         mails(&app, &post, taken).await;
-        work(&app.inner.notifier).await;
+        work(&app).await;
         app.time().shift(TimeDelta::seconds(80));
     }
     let mails = super::mails(&app, &post, 3).await;
     assert!(mails.iter().all(|mail| mail.message_id == mails[0].message_id));
     app.time().shift(TimeDelta::minutes(5));
-    work(&app.inner.notifier).await;
+    work(&app).await;
     assert_eq!(post.mails().len(), 3);
 }
 
@@ -73,7 +73,7 @@ backends!(a_mailbox_that_does_not_exist_is_given_up_shown_and_tried_again_when_a
 async fn a_mailbox_that_does_not_exist_is_given_up_shown_and_tried_again_when_asked(backend: &Backend) {
     let post = Post::open();
     let app = asked_once(*backend, &post, Fault::UnknownRecipient).await;
-    work(&app.inner.notifier).await;
+    work(&app).await;
     let owner = app.person(Role::Owner).await;
     let session = app.session(owner).await;
     let page = session.get("/deliveries").await.html;
@@ -82,7 +82,7 @@ async fn a_mailbox_that_does_not_exist_is_given_up_shown_and_tried_again_when_as
     }
     // The owner is told of it, once the server takes mail again.
     post.does(None);
-    work(&app.inner.notifier).await;
+    work(&app).await;
     let told = mails(&app, &post, 1).await;
     let told: Vec<_> = told.iter().filter(|mail| mail.text.contains("No such mailbox here")).collect();
     assert_eq!(told[0].to, ["owner@example.com"]);
@@ -90,7 +90,7 @@ async fn a_mailbox_that_does_not_exist_is_given_up_shown_and_tried_again_when_as
     let (_, retry) = page.split_once("action=\"/deliveries/").expect("a form to try again");
     let path = format!("/deliveries/{}", retry.split('"').next().unwrap());
     assert_eq!(session.submit(&path, &[]).await.status, StatusCode::SEE_OTHER);
-    work(&app.inner.notifier).await;
+    work(&app).await;
     assert!(post.mails().iter().any(|mail| mail.to == ["approver@example.com"]));
     assert_eq!(session.submit(&path, &[]).await.status, StatusCode::NOT_FOUND);
     let log = app.rival().count("audit_events", "event = 'redelivery'");
@@ -111,7 +111,7 @@ async fn a_server_that_never_takes_it_is_given_up_after_days(backend: &Backend) 
     app.ask("request_refund", shop::refund("1001", 100)).await;
     let mut tries = 0;
     while app.rival().count("outbox", "status = 'dead'") == 0 {
-        work(&app.inner.notifier).await;
+        work(&app).await;
         app.time().shift(TimeDelta::hours(8));
         tries += 1;
         assert!(tries < 30);
@@ -129,7 +129,7 @@ async fn a_refusal_that_may_pass_is_no_end(backend: &Backend) {
     ] {
         let post = Post::open();
         let app = asked_once(*backend, &post, Fault::Refuses(words)).await;
-        work(&app.inner.notifier).await;
+        work(&app).await;
         let failed = format!("status = 'waiting' AND last_error LIKE '%{kept}%'");
         assert_eq!(app.rival().count("outbox", &failed), 1, "{words}");
         post.does(None);
@@ -151,8 +151,7 @@ async fn however_the_server_spells_its_replies_their_digits_count(backend: &Back
         post.does(Fault::Spells(spelling, false));
         app.time().shift(TimeDelta::minutes(3));
         app.ask("request_refund", shop::refund("1001", 200)).await;
-        work(&app.inner.notifier).await;
-        until_marked(&app).await;
+        work(&app).await;
         let is_dead = "status = 'dead' AND last_error LIKE '%No such mailbox here%'";
         assert_eq!(app.rival().count("outbox", is_dead), 1, "{spelling:?}");
         assert_eq!(post.mails().len(), 1);
@@ -163,7 +162,7 @@ backends!(a_conversation_out_of_step_hands_over_nothing);
 async fn a_conversation_out_of_step_hands_over_nothing(backend: &Backend) {
     let post = Post::open();
     let app = asked_once(*backend, &post, Fault::Spells(Spelling::Twice, true)).await;
-    work(&app.inner.notifier).await;
+    work(&app).await;
     let failed = "status = 'waiting' AND last_error LIKE '%answered out of turn: 250%'";
     assert_eq!(app.rival().count("outbox", failed), 1);
     post.does(None);
@@ -180,7 +179,7 @@ async fn a_wrong_password_is_told_without_what_the_server_repeats(backend: &Back
     })
     .await;
     ask_once(&app).await;
-    work(&app.inner.notifier).await;
+    work(&app).await;
     let told = "last_error = 'The mail server does not take this user and password (535).'";
     assert_eq!(app.rival().count("outbox", told), 1);
 }
@@ -191,7 +190,7 @@ async fn a_server_without_starttls_is_told_from_one_that_is_away(backend: &Backe
     let server = post.url.replace("?tls=none", "");
     let app = TestApp::with(*backend, |config| config.smtp_url = Some(server.parse().unwrap())).await;
     ask_once(&app).await;
-    work(&app.inner.notifier).await;
+    work(&app).await;
     let said = "status = 'waiting' AND last_error LIKE '%does not offer STARTTLS%smtps://%tls=none%'";
     assert_eq!(app.rival().count("outbox", said), 1);
     assert_eq!(post.mails().len(), 0);
@@ -220,7 +219,7 @@ async fn a_server_that_comes_back_is_found_while_the_request_can_be_decided(back
     let post = Post::open();
     let app = asked_once(*backend, &post, Fault::Busy(usize::MAX)).await;
     let minute = async || {
-        work(&app.inner.notifier).await;
+        work(&app).await;
         app.time().shift(TimeDelta::minutes(1));
     };
     for _ in 0..16 {
@@ -244,7 +243,7 @@ async fn a_server_that_hangs_holds_up_nobody_else(backend: &Backend) {
     app.session(app.person(Role::Viewer).await).await;
     post.mails_when(2).await;
     post.let_go();
-    work(&app.inner.notifier).await;
+    work(&app).await;
     assert_eq!(post.mails().len(), 2);
 }
 

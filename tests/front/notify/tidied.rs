@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 use countersign::store::people::Role;
 
-use super::work;
+use super::work_as;
 use crate::support::{Backend, Fault, Post, TestApp, backends, shop};
 
 backends!(what_came_to_an_end_is_kept_for_thirty_days);
@@ -14,14 +14,14 @@ async fn what_came_to_an_end_is_kept_for_thirty_days(backend: &Backend) {
     let worker = app.unserved_with(|config| post.set_in(config));
     post.does(Fault::Unknown(&["approver@example.com"]));
     app.ask("request_refund", shop::refund("1001", 1)).await;
-    work(&worker.notifier).await;
+    work_as(&worker.notifier).await;
     let mut rival = app.rival();
     for state in ["sent", "dead"] {
         assert_eq!(rival.count("outbox", &format!("status = '{state}'")), 1, "{state}");
     }
     post.does(Fault::Busy(usize::MAX));
     worker.clock.shift(TimeDelta::minutes(3));
-    work(&worker.notifier).await;
+    work_as(&worker.notifier).await;
     assert_eq!(rival.count("outbox", "status = 'waiting'"), 1, "the report waits");
 
     worker.clock.shift(TimeDelta::days(30) - TimeDelta::hours(1));
@@ -41,7 +41,7 @@ async fn what_waits_for_a_way_to_tell_it_is_given_up_after_a_day(backend: &Backe
     let worker = app.unserved_with(|config| post.set_in(config));
     post.does(Fault::Busy(usize::MAX));
     app.ask("request_refund", shop::refund("1001", 1)).await;
-    work(&worker.notifier).await;
+    work_as(&worker.notifier).await;
     // From now on nobody has a channel.
     app.ask("request_refund", shop::refund("1001", 2)).await;
     let mut rival = app.rival();
@@ -59,12 +59,12 @@ async fn what_waits_for_a_way_to_tell_it_is_given_up_after_a_day(backend: &Backe
     // Whoever sets one up later is not told of yesterday.
     post.does(None);
     worker.clock.shift(TimeDelta::hours(25));
-    work(&worker.notifier).await;
+    work_as(&worker.notifier).await;
     assert_eq!(post.mails().len(), 0);
     assert_eq!(app.rival().count("outbox", "status = 'dropped'"), 1);
     worker.notifier.tidy().await.unwrap();
     app.ask("request_refund", shop::refund("1001", 3)).await;
-    work(&worker.notifier).await;
+    work_as(&worker.notifier).await;
     assert_eq!(post.mails().len(), 1, "today is told");
 }
 

@@ -6,7 +6,7 @@ use countersign::store::people::Role;
 use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 
-use super::{with_post, work};
+use super::{with_post, work_as};
 use crate::support::app::Server;
 use crate::support::races::{race, repeat};
 use crate::support::{Backend, Fault, Post, TestApp, backends, shop};
@@ -58,12 +58,12 @@ async fn a_worker_whose_lease_was_taken_over_changes_nothing(backend: &Backend) 
         post.does(Fault::Hang);
         let held = tokio::spawn({
             let notifier = slow.notifier.clone();
-            async move { work(&notifier).await }
+            async move { work_as(&notifier).await }
         });
         post.mails_when(sent + 1).await;
         // The lease is over: another worker delivers it once more, under the same id.
         other.clock.shift(TimeDelta::minutes(3));
-        work(&other.notifier).await;
+        work_as(&other.notifier).await;
         let mails = post.mails();
         assert_eq!(mails.len(), sent + 2);
         assert_eq!(mails[sent].message_id, mails[sent + 1].message_id);

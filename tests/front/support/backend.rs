@@ -77,6 +77,12 @@ impl Database {
         open(&self.url)
     }
 
+    /// The address of a Postgres database, straight to its server, with which the product's connections keep their statements.
+    pub fn keeping_statements(&self) -> String {
+        let joint = if self.url.contains('?') { '&' } else { '?' };
+        format!("{}{joint}prepared_statements=yes", self.url)
+    }
+
     /// Takes a Postgres database away from everybody, or gives it back. A SQLite file can't be taken from who has it open.
     pub fn let_in(&self, anybody: bool) {
         match &self.guard {

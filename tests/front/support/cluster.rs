@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use diesel::connection::SimpleConnection;
 use diesel::{Connection, PgConnection};
+use tokio::net::TcpSocket;
 
 use super::tether::Tether;
 
@@ -79,11 +80,21 @@ impl Cluster {
         self.connect().unwrap().batch_execute(sql).unwrap();
     }
 
-    /// Ends it at once, as a machine ends that loses its power.
-    pub fn kill(&self) {
+    /// Ends it at once, as a machine ends that loses its power. What is answered keeps its port from being given to any other
+    /// server, and turns everybody away there.
+    #[must_use]
+    pub fn kill(&self) -> TcpSocket {
         let pid = fs::read_to_string(self.data.join("postmaster.pid")).unwrap();
         let kill = format!("kill -QUIT {}", pid.lines().next().unwrap());
         assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+        let port = TcpSocket::new_v4().unwrap();
+        port.set_reuseaddr(true).unwrap();
+        let patience = Instant::now() + Duration::from_secs(10);
+        while let Err(error) = port.bind(([127, 0, 0, 1], self.port).into()) {
+            assert!(Instant::now() < patience, "its port is not free: {error}");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        port
     }
 
     /// From now on it follows nobody.

@@ -83,10 +83,6 @@ pub fn refund() -> Box<Detail> {
         related_open: 0,
         related_left_out: 0,
         repeats: Vec::new(),
-        earlier: Vec::new(),
-        without_effect: None,
-        happenings: Vec::new(),
-        asked_again: None,
     })
 }
 
