@@ -9,6 +9,7 @@ mod conn;
 mod connections;
 mod enums;
 mod file;
+mod kept;
 mod locks;
 mod log_end;
 mod migrate;

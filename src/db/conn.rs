@@ -1,9 +1,9 @@
 //! A connection to either backend, and its transactions.
 
-use super::trouble::{is_outdated, told_apart};
+use super::{kept, trouble::told_apart};
 use diesel::{
     Connection, PgConnection, SqliteConnection,
-    connection::{AnsiTransactionManager, CacheSize, TransactionManager},
+    connection::{AnsiTransactionManager, TransactionManager},
     result::{DatabaseErrorKind, Error as QueryError, QueryResult},
 };
 
@@ -36,19 +36,15 @@ const POSTGRES_READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SE
      SET LOCAL idle_in_transaction_session_timeout = '30s'";
 
 impl Conn {
-    /// Runs `work` in one transaction: commits what it returns, rolls back on an error. If a statement that the connection keeps
-    /// is at fault, it keeps none from now on, and `work` runs again.
+    /// Runs `work` in one transaction: commits what it returns, rolls back on an error. It runs again if the fault is with a
+    /// statement that the connection kept.
     pub(super) fn transact<T>(
         &mut self,
         mode: Mode,
         work: &dyn Fn(&mut Self) -> QueryResult<T>,
     ) -> QueryResult<T> {
         match self.transact_once(mode, work) {
-            Err(error) if is_outdated(&error) => {
-                tracing::info!(%error, "a connection keeps no statements any more");
-                self.set_prepared_statement_cache_size(CacheSize::Disabled);
-                self.transact_once(mode, work)
-            }
+            Err(error) if kept::is_at_fault(self, &error) => self.transact_once(mode, work),
             outcome => outcome,
         }
     }
@@ -71,6 +67,9 @@ impl Conn {
     }
 
     pub(super) fn begin(&mut self, mode: Mode) -> QueryResult<()> {
+        if let Self::Postgres(conn) = self {
+            kept::set(conn, true);
+        }
         match (self, mode) {
             (Self::Sqlite(conn), Mode::Write | Mode::Migrate) => {
                 AnsiTransactionManager::begin_transaction_sql(conn, SQLITE_WRITE)

@@ -2,11 +2,10 @@
 
 use diesel::{
     Connection, ConnectionError, PgConnection, QueryableByName, RunQueryDsl, SqliteConnection,
-    connection::{CacheSize, SimpleConnection},
-    sql_query, sql_types,
+    connection::SimpleConnection, sql_query, sql_types,
 };
 
-use super::{Conn, DatabaseUrl, postgres_url};
+use super::{Conn, DatabaseUrl, kept, postgres_url};
 
 /// What a connection may do to its database besides what it is asked.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -30,11 +29,9 @@ impl Opening {
 /// Statements have no names unless the URL says that they may: behind a pooler that lends connections by the transaction, a
 /// name that was given on one of them means something else on the next.
 fn postgres(url: &str) -> Result<PgConnection, ConnectionError> {
-    let (url, are_named) = postgres_url::for_libpq(url);
+    let (url, may_keep) = postgres_url::for_libpq(url);
     let mut conn = PgConnection::establish(&url).map_err(without_password)?;
-    if !are_named {
-        conn.set_prepared_statement_cache_size(CacheSize::Disabled);
-    }
+    kept::set(&mut conn, may_keep);
     Ok(conn)
 }
 

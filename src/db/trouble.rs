@@ -3,12 +3,12 @@
 //! change: then what diesel has no kind for is something that passes.
 
 use diesel::{
-    Connection, PgConnection, QueryableByName, RunQueryDsl,
-    connection::CacheSize,
+    PgConnection, QueryableByName, RunQueryDsl,
     result::{DatabaseErrorKind, Error as QueryError},
     sql_query, sql_types,
 };
 
+use super::kept;
 use crate::error::Error;
 
 /// What a database error means for the caller.
@@ -52,15 +52,6 @@ const AWAY: &[&str] = &[
     "attempt to write a readonly database",
 ];
 
-/// In Postgres's words, when a statement that a connection keeps is no longer what it was prepared as, or no longer there.
-const OUTDATED: &[&str] = &["cached plan must not change result type", "prepared statement \"__diesel_stmt"];
-
-/// Whether a statement that the connection keeps is at fault.
-pub(super) fn is_outdated(error: &QueryError) -> bool {
-    matches!(error, QueryError::DatabaseError(DatabaseErrorKind::Unknown, info)
-        if OUTDATED.iter().any(|words| info.message().contains(words)))
-}
-
 pub(super) fn trouble(error: &QueryError) -> Trouble {
     match error {
         QueryError::DatabaseError(DatabaseErrorKind::SerializationFailure, _) => Trouble::Conflict,
@@ -95,8 +86,8 @@ pub(super) fn told_apart(error: QueryError, conn: &mut PgConnection) -> QueryErr
         QueryError::DatabaseError(DatabaseErrorKind::Unknown, info)
             if trouble_in(info.message()) == Trouble::Defect && !speaks_english(conn) =>
         {
-            // A statement that it keeps may be at fault.
-            conn.set_prepared_statement_cache_size(CacheSize::Disabled);
+            // Or a statement that it keeps is at fault.
+            kept::forget(conn);
             let kind = if info.details().is_some() && info.hint().is_some() {
                 DatabaseErrorKind::SerializationFailure
             } else {

@@ -18,13 +18,22 @@ const CALLERS: usize = 8;
 
 #[test]
 fn after_a_failover_all_is_as_it_was_told_and_service_is_back() {
+    all_is_as_it_was_told(|database| database.url.clone());
+}
+
+#[test]
+fn after_a_failover_connections_keep_statements_anew() {
+    all_is_as_it_was_told(Database::keeping_statements);
+}
+
+fn all_is_as_it_was_told(address: impl Fn(&Database) -> String) {
     run(Backend::Postgres, async |_: &Backend| {
         let primary = Cluster::new(|_| "wal_level = replica\nmax_wal_senders = 4".to_owned());
         let follower = Cluster::following(&primary);
         let (first, second) = (primary.address(), follower.address());
         let url = format!("postgres://postgres@{first},{second}/postgres?target_session_attrs=read-write");
         let database = Database::kept_elsewhere(&url);
-        let app = TestApp::at(&database.keeping_statements(), database).await;
+        let app = TestApp::at(&address(&database), database).await;
         app.order("#1001", 1_000_000_000).await;
         let (books, person) = (app.books(), app.person(Role::Approver).await);
         // What is answered is with the follower.

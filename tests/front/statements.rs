@@ -1,7 +1,7 @@
 //! Statements on Postgres. Behind a pooler in transaction mode, none may count on the connection that another one had; straight on
 //! a server, where the address says so, each connection keeps those it prepared.
 
-use countersign::db::Conn;
+use countersign::db::{Conn, Prepare};
 use countersign::store::people::Role;
 use diesel::sql_types::BigInt;
 use diesel::{QueryableByName, RunQueryDsl, sql_query};
@@ -23,7 +23,7 @@ fn everybody_gets_their_own_answer_behind_a_pooler() {
         let pooler = Pooler::before(&database).await;
         let app = TestApp::at(&pooler.url, database).await;
         everybody_gets_their_own_answer(&app, &pooler.url, "").await;
-        assert_eq!(statements_kept(&app).await, 0);
+        assert_eq!(connections_that_keep(&app, "any").await, 0);
         app.tear_down().await;
     });
 }
@@ -35,29 +35,59 @@ fn everybody_gets_their_own_answer_from_statements_that_are_kept() {
         let url = database.keeping_statements();
         let app = TestApp::at(&url, database).await;
         everybody_gets_their_own_answer(&app, &url, "").await;
-        assert!(statements_kept(&app).await > 0);
+        assert_eq!(connections_that_keep(&app, "at first").await, LOOKS);
 
         // What another release may do to the schema meanwhile.
-        app.rival().run("ALTER TABLE orders ADD COLUMN later TEXT");
+        app.rival()
+            .run("ALTER TABLE orders ADD COLUMN later TEXT; ALTER TABLE actions ADD COLUMN later TEXT");
         everybody_gets_their_own_answer(&app, &url, "wider").await;
-        assert!(statements_kept(&app).await > 0);
-        app.rival().run("ALTER TABLE orders ALTER COLUMN currency TYPE VARCHAR");
+        assert_eq!(connections_that_keep(&app, "wider").await, LOOKS);
+        app.rival().run(
+            "ALTER TABLE orders ALTER currency TYPE VARCHAR; ALTER TABLE actions ALTER reason TYPE VARCHAR",
+        );
         everybody_gets_their_own_answer(&app, &url, "other").await;
+        assert!(connections_that_keep(&app, "other").await < LOOKS);
         app.tear_down().await;
     });
 }
 
-/// How many statements are kept by one of the connections that read.
-async fn statements_kept(app: &TestApp) -> i64 {
+#[test]
+fn after_a_name_that_is_not_its_own_no_connection_keeps_statements() {
+    run(Backend::Postgres, async |backend: &Backend| {
+        let database = backend.fresh_database();
+        let url = database.keeping_statements();
+        let app = TestApp::at(&url, database).await;
+        everybody_gets_their_own_answer(&app, &url, "").await;
+        // As if the next transaction met another connection of a pooler.
+        let forget = |conn: &mut Conn| sql_query("DEALLOCATE ALL").execute(conn);
+        for _ in 0..LOOKS {
+            app.inner.db.read(forget).await.unwrap();
+        }
+        everybody_gets_their_own_answer(&app, &url, "again").await;
+        assert_eq!(connections_that_keep(&app, "again").await, 0);
+        app.tear_down().await;
+    });
+}
+
+/// Twice as many as there are connections that read, so that each comes by.
+const LOOKS: usize = 16;
+
+/// How often one of the connections that read, which come by in turn, keeps the statement that asks, the round's own.
+async fn connections_that_keep(app: &TestApp, round: &str) -> usize {
     #[derive(QueryableByName)]
     struct Row {
         #[diesel(sql_type = BigInt)]
         n: i64,
     }
-    let kept =
-        |conn: &mut Conn| sql_query("SELECT COUNT(*) AS n FROM pg_prepared_statements").get_result(conn);
-    let row: Row = app.inner.db.read(kept).await.unwrap();
-    row.n
+    let asking =
+        format!("SELECT COUNT(*) AS n FROM pg_prepared_statements WHERE statement LIKE '%kept {round}%'");
+    let mut keep = 0;
+    for _ in 0..LOOKS {
+        let asking = asking.clone();
+        let ask = move |conn: &mut Conn| sql_query(&asking).prepared().get_result::<Row>(conn);
+        keep += usize::from(app.inner.db.read(ask).await.unwrap().n > 0);
+    }
+    keep
 }
 
 /// At two servers on one database, the second of which finds it at `url`, with orders of the round's own.

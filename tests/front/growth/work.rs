@@ -44,7 +44,7 @@ const KINDS_OF_STATEMENTS: usize = 100;
 /// How many rows of one table a call may look at on the average.
 const FEW: i64 = 50;
 /// An idle connection to Postgres tells what it read after ten seconds.
-const TOLD_AFTER: Duration = Duration::from_secs(11);
+pub const TOLD_AFTER: Duration = Duration::from_secs(11);
 
 /// Every statement of this process, as it was sent.
 static STATEMENTS: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());

@@ -7,6 +7,9 @@ use crate::support::settings::left_out;
 use crate::support::shop::refund;
 use crate::support::{Backend, Database, TestApp};
 
+/// So many a server has for writes.
+const CONNECTIONS: usize = 16;
+
 #[test]
 fn a_deadlock_is_tried_again() {
     in_german(super::deadlocks);
@@ -31,6 +34,34 @@ fn a_lock_that_is_not_given_up_is_unavailable() {
             assert_eq!(super::ready(app).await, 503);
         }
         app.agent.call("request_refund", refund("#1001", 100)).await.ok();
+    });
+}
+
+#[test]
+fn a_statement_that_is_kept_and_no_longer_fits_is_kept_no_more() {
+    if !Backend::Postgres.is_selected() {
+        return;
+    }
+    runtime().block_on(async {
+        let database = speaking_german(Backend::Postgres.fresh_database());
+        let app = TestApp::at(&database.keeping_statements(), database).await;
+        app.order("#1001", 50_000).await;
+        let ask = async |amount: usize| app.agent.call("request_refund", refund("#1001", amount)).await;
+        for amount in 1..=CONNECTIONS {
+            ask(amount).await.ok();
+        }
+        app.rival().run("ALTER TABLE orders ALTER COLUMN currency TYPE VARCHAR");
+        let mut turned_away = 0;
+        for amount in 1..=2 * CONNECTIONS {
+            let answer = ask(CONNECTIONS + amount).await;
+            if answer.is_error {
+                assert_eq!(answer.code(), "unavailable");
+                turned_away += 1;
+            }
+        }
+        assert!(turned_away <= CONNECTIONS, "each connection at most once, not {turned_away} times");
+        ask(4 * CONNECTIONS).await.ok();
+        app.leave().await;
     });
 }
 
