@@ -43,15 +43,21 @@ impl Conn {
         mode: Mode,
         work: &dyn Fn(&mut Self) -> QueryResult<T>,
     ) -> QueryResult<T> {
-        match self.transact_once(mode, work) {
-            Err(error) if kept::is_at_fault(self, &error) => self.transact_once(mode, work),
-            outcome => outcome,
+        let mut outcome = self.transact_once(mode, work);
+        if let (Err(error), Self::Postgres(conn)) = (&outcome, &mut *self)
+            && kept::forget_if_at_fault(conn, error)
+        {
+            outcome = self.transact_once(mode, work);
         }
+        outcome.map_err(|error| match self {
+            Self::Sqlite(_) => error,
+            Self::Postgres(conn) => told_apart(error, conn),
+        })
     }
 
     fn transact_once<T>(&mut self, mode: Mode, work: &dyn Fn(&mut Self) -> QueryResult<T>) -> QueryResult<T> {
         self.begin(mode)?;
-        let outcome = match work(self) {
+        match work(self) {
             Ok(value) => Manager::commit_transaction(self).map(|()| value),
             Err(error) => {
                 // The first error says what happened; a failed rollback only means that the connection is gone, which
@@ -59,17 +65,10 @@ impl Conn {
                 let _ = Manager::rollback_transaction(self);
                 Err(error)
             }
-        };
-        outcome.map_err(|error| match self {
-            Self::Sqlite(_) => error,
-            Self::Postgres(conn) => told_apart(error, conn),
-        })
+        }
     }
 
     pub(super) fn begin(&mut self, mode: Mode) -> QueryResult<()> {
-        if let Self::Postgres(conn) = self {
-            kept::set(conn, true);
-        }
         match (self, mode) {
             (Self::Sqlite(conn), Mode::Write | Mode::Migrate) => {
                 AnsiTransactionManager::begin_transaction_sql(conn, SQLITE_WRITE)

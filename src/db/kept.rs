@@ -1,7 +1,5 @@
-//! Statements that connections to Postgres keep prepared, each under a name, where `DATABASE_URL` says that they may: when it is
-//! over with them.
-
-use std::sync::atomic::{AtomicBool, Ordering};
+//! Statements that a connection to Postgres keeps prepared, each under a name, where `DATABASE_URL` says that it may. When one of
+//! them is no longer what it was, the connection keeps none any more.
 
 use diesel::{
     Connection, PgConnection,
@@ -9,46 +7,33 @@ use diesel::{
     result::{DatabaseErrorKind, Error as QueryError},
 };
 
-use super::Conn;
-
-/// Whether a pooler was found where the URL says that there is none. From then on this process keeps no statements.
-static IS_OVER: AtomicBool = AtomicBool::new(false);
-
-/// In Postgres's words, when a table is no longer what it was.
+/// In Postgres's words, when a table is no longer what it was. In another language `told_apart` takes care of it.
 const OUTDATED: &str = "cached plan must not change result type";
-/// When a name is somebody else's, or nobody's any more. No connection gives the same name twice, or takes one back.
-const NOT_ITS_OWN: &[&str] = &["prepared statement \"__diesel_stmt", "bind message supplies"];
+/// What Postgres quotes in any language when a name is somebody else's, or nobody's. No connection gives one twice or takes one
+/// back, so that a pooler must be in between.
+const NAME: &str = "__diesel_stmt";
 
-/// A connection that may keep statements, or not.
-pub(super) fn set(conn: &mut PgConnection, may_keep: bool) {
-    if !may_keep || IS_OVER.load(Ordering::Relaxed) {
-        forget(conn);
-    }
-}
-
-/// From now on the connection keeps no statements.
+/// From now on the connection keeps nothing.
 pub(super) fn forget(conn: &mut PgConnection) {
     conn.set_prepared_statement_cache_size(CacheSize::Disabled);
 }
 
-/// Whether a transaction failed because of a statement that its connection kept. It keeps none from now on.
-pub(super) fn is_at_fault(conn: &mut Conn, error: &QueryError) -> bool {
-    let (Conn::Postgres(conn), QueryError::DatabaseError(DatabaseErrorKind::Unknown, info)) = (conn, error)
-    else {
+/// Whether a transaction failed because of what its connection keeps; then that is forgotten.
+pub(super) fn forget_if_at_fault(conn: &mut PgConnection, error: &QueryError) -> bool {
+    let QueryError::DatabaseError(DatabaseErrorKind::Unknown, info) = error else {
         return false;
     };
     let message = info.message();
-    let not_its_own = NOT_ITS_OWN.iter().any(|words| message.contains(words));
-    if not_its_own && !IS_OVER.swap(true, Ordering::Relaxed) {
+    if message.contains(NAME) {
         tracing::error!(
-            "a pooler stands before Postgres, although DATABASE_URL says prepared_statements=yes ({message}); \
-             take that out: until this process stopped keeping statements, one may have run in place of another"
+            "there is a pooler before Postgres, although DATABASE_URL says prepared_statements=yes: {message}. Remove that \
+             parameter: a statement may have run in place of another"
         );
-    }
-    let at_fault = not_its_own || message.contains(OUTDATED);
-    if at_fault {
+    } else if message.contains(OUTDATED) {
         tracing::info!("a connection keeps no statements any more: {message}");
-        forget(conn);
+    } else {
+        return false;
     }
-    at_fault
+    forget(conn);
+    true
 }

@@ -11,7 +11,7 @@ use std::{
 
 use diesel::connection::{Instrumentation, InstrumentationEvent, get_default_instrumentation};
 
-/// How long a server may say nothing: longer than a statement of ours may take, if it does not also wait to be prepared.
+/// How long a server may say nothing: longer than a statement of ours may take.
 const SILENCE: Duration = Duration::from_secs(25);
 
 /// When the server was heard last, and whether it was given up.

@@ -86,7 +86,7 @@ pub(super) fn told_apart(error: QueryError, conn: &mut PgConnection) -> QueryErr
         QueryError::DatabaseError(DatabaseErrorKind::Unknown, info)
             if trouble_in(info.message()) == Trouble::Defect && !speaks_english(conn) =>
         {
-            // Or a statement that it keeps is at fault.
+            // It may as well have been a statement that the connection keeps.
             kept::forget(conn);
             let kind = if info.details().is_some() && info.hint().is_some() {
                 DatabaseErrorKind::SerializationFailure

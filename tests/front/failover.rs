@@ -22,7 +22,7 @@ fn after_a_failover_all_is_as_it_was_told_and_service_is_back() {
 }
 
 #[test]
-fn after_a_failover_connections_keep_statements_anew() {
+fn after_a_failover_all_is_as_it_was_told_by_statements_that_are_kept() {
     all_is_as_it_was_told(Database::keeping_statements);
 }
 

@@ -1,14 +1,13 @@
 //! Statements on Postgres. Behind a pooler in transaction mode, none may count on the connection that another one had; straight on
 //! a server, where the address says so, each connection keeps those it prepared.
 
-use countersign::db::{Conn, Prepare};
 use countersign::store::people::Role;
-use diesel::sql_types::BigInt;
-use diesel::{QueryableByName, RunQueryDsl, sql_query};
+use diesel::{RunQueryDsl, sql_query};
 use serde_json::json;
 
 use crate::support::pooler::Pooler;
 use crate::support::races::race;
+use crate::support::readers::READERS;
 use crate::support::run::{Fixture, run};
 use crate::support::shop::refund;
 use crate::support::{Backend, TestApp};
@@ -23,7 +22,7 @@ fn everybody_gets_their_own_answer_behind_a_pooler() {
         let pooler = Pooler::before(&database).await;
         let app = TestApp::at(&pooler.url, database).await;
         everybody_gets_their_own_answer(&app, &pooler.url, "").await;
-        assert_eq!(connections_that_keep(&app, "any").await, 0);
+        assert_eq!(app.readers_that_keep("behind a pooler").await, 0);
         app.tear_down().await;
     });
 }
@@ -35,59 +34,35 @@ fn everybody_gets_their_own_answer_from_statements_that_are_kept() {
         let url = database.keeping_statements();
         let app = TestApp::at(&url, database).await;
         everybody_gets_their_own_answer(&app, &url, "").await;
-        assert_eq!(connections_that_keep(&app, "at first").await, LOOKS);
+        assert_eq!(app.readers_that_keep("at first").await, READERS);
 
         // What another release may do to the schema meanwhile.
         app.rival()
             .run("ALTER TABLE orders ADD COLUMN later TEXT; ALTER TABLE actions ADD COLUMN later TEXT");
         everybody_gets_their_own_answer(&app, &url, "wider").await;
-        assert_eq!(connections_that_keep(&app, "wider").await, LOOKS);
+        assert_eq!(app.readers_that_keep("wider").await, READERS);
         app.rival().run(
             "ALTER TABLE orders ALTER currency TYPE VARCHAR; ALTER TABLE actions ALTER reason TYPE VARCHAR",
         );
         everybody_gets_their_own_answer(&app, &url, "other").await;
-        assert!(connections_that_keep(&app, "other").await < LOOKS);
+        assert!(app.readers_that_keep("other").await < READERS);
         app.tear_down().await;
     });
 }
 
 #[test]
-fn after_a_name_that_is_not_its_own_no_connection_keeps_statements() {
+fn a_connection_that_meets_a_name_not_its_own_keeps_nothing() {
     run(Backend::Postgres, async |backend: &Backend| {
         let database = backend.fresh_database();
         let url = database.keeping_statements();
         let app = TestApp::at(&url, database).await;
         everybody_gets_their_own_answer(&app, &url, "").await;
         // As if the next transaction met another connection of a pooler.
-        let forget = |conn: &mut Conn| sql_query("DEALLOCATE ALL").execute(conn);
-        for _ in 0..LOOKS {
-            app.inner.db.read(forget).await.unwrap();
-        }
+        app.by_all_readers(|conn| sql_query("DEALLOCATE ALL").execute(conn)).await;
         everybody_gets_their_own_answer(&app, &url, "again").await;
-        assert_eq!(connections_that_keep(&app, "again").await, 0);
+        assert!(app.readers_that_keep("again").await < READERS);
         app.tear_down().await;
     });
-}
-
-/// Twice as many as there are connections that read, so that each comes by.
-const LOOKS: usize = 16;
-
-/// How often one of the connections that read, which come by in turn, keeps the statement that asks, the round's own.
-async fn connections_that_keep(app: &TestApp, round: &str) -> usize {
-    #[derive(QueryableByName)]
-    struct Row {
-        #[diesel(sql_type = BigInt)]
-        n: i64,
-    }
-    let asking =
-        format!("SELECT COUNT(*) AS n FROM pg_prepared_statements WHERE statement LIKE '%kept {round}%'");
-    let mut keep = 0;
-    for _ in 0..LOOKS {
-        let asking = asking.clone();
-        let ask = move |conn: &mut Conn| sql_query(&asking).prepared().get_result::<Row>(conn);
-        keep += usize::from(app.inner.db.read(ask).await.unwrap().n > 0);
-    }
-    keep
 }
 
 /// At two servers on one database, the second of which finds it at `url`, with orders of the round's own.

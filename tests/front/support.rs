@@ -21,6 +21,7 @@ pub mod postgres;
 pub mod program;
 pub mod races;
 pub mod random;
+pub mod readers;
 pub mod rival;
 pub mod rows;
 pub mod run;
