@@ -10,7 +10,7 @@ use crate::{
     paging,
     store::{
         actions::{self, Action, Filter, Status},
-        agents,
+        agents, people,
     },
 };
 
@@ -82,13 +82,16 @@ impl Gate {
                 Ok(found) => found,
                 Err(denial) => return Ok(Err(denial)),
             };
+            let deciders = found.rows.iter().filter_map(|one| one.action.decided_by.clone()).collect();
+            let emails = people::emails(conn, deciders)?;
             let listed = found.rows.into_iter().map(|one| {
-                Ok(Listed {
-                    action: gate.view(conn, &one.action, now, None)?,
+                let decider = one.action.decided_by.as_ref().and_then(|id| emails.get(id)).cloned();
+                Listed {
+                    action: gate.view_with(&one.action, decider, now, None),
                     agent: one.agent,
-                })
+                }
             });
-            let actions = listed.collect::<QueryResult<_>>()?;
+            let actions = listed.collect();
             let next_cursor = found.next_cursor;
             Ok(Ok(Page { actions, next_cursor }))
         });

@@ -121,10 +121,25 @@ impl Gate {
         now: Timestamp,
         disposition: Option<Disposition>,
     ) -> QueryResult<ActionView> {
+        let decider = match &action.decided_by {
+            Some(id) => people::find(conn, id)?.map(|person| person.email),
+            None => None,
+        };
+        Ok(self.view_with(action, decider, now, disposition))
+    }
+
+    /// The same, with the e-mail address of whoever decided.
+    pub(super) fn view_with(
+        &self,
+        action: &Action,
+        decider: Option<String>,
+        now: Timestamp,
+        disposition: Option<Disposition>,
+    ) -> ActionView {
         let status = action.status_at(now);
         let decision = match (&action.decided_by, action.decided_at) {
-            (Some(person), Some(at)) => {
-                let by = people::find(conn, person)?.map_or_else(String::new, |person| person.email);
+            (Some(_), Some(at)) => {
+                let by = decider.unwrap_or_default();
                 let rejected = action.status == Status::Rejected;
                 let (reason, note) = match action.decision_note.clone() {
                     text if rejected => (text, None),
@@ -142,7 +157,7 @@ impl Gate {
             _ => None,
         };
         let refusal = action.refusal_rule.clone().zip(action.refusal_message.clone());
-        Ok(ActionView {
+        ActionView {
             action_id: action.id.clone(),
             kind: action.kind.clone(),
             status,
@@ -158,7 +173,7 @@ impl Gate {
             refusal: refusal.map(|(rule, message)| RefusalView { rule, message }),
             dropped: action.pruned_at.map(rfc3339),
             next: next(status, disposition).to_owned(),
-        })
+        }
     }
 }
 

@@ -22,7 +22,6 @@ fn everybody_gets_their_own_answer_behind_a_pooler() {
         let pooler = Pooler::before(&database).await;
         let app = TestApp::at(&pooler.url, database).await;
         everybody_gets_their_own_answer(&app, &pooler.url, "").await;
-        assert_eq!(app.readers_that_keep("behind a pooler").await, 0);
         app.tear_down().await;
     });
 }
@@ -54,15 +53,20 @@ fn everybody_gets_their_own_answer_from_statements_that_are_kept() {
 fn a_connection_that_meets_a_name_not_its_own_keeps_nothing() {
     run(Backend::Postgres, async |backend: &Backend| {
         let database = backend.fresh_database();
-        let url = database.keeping_statements();
-        let app = TestApp::at(&url, database).await;
-        everybody_gets_their_own_answer(&app, &url, "").await;
+        let app = TestApp::at(&database.keeping_statements(), database).await;
+        assert_eq!(app.readers_that_keep("at first").await, READERS);
         // As if the next transaction met another connection of a pooler.
         app.by_all_readers(|conn| sql_query("DEALLOCATE ALL").execute(conn)).await;
-        everybody_gets_their_own_answer(&app, &url, "again").await;
-        assert!(app.readers_that_keep("again").await < READERS);
+        for round in ["at first", "later"] {
+            assert_eq!(app.readers_that_keep(round).await, 0, "{round}");
+        }
         app.tear_down().await;
     });
+}
+
+#[test]
+fn without_being_told_to_no_connection_keeps_anything() {
+    run(Backend::Postgres, async |app: &TestApp| assert_eq!(app.readers_that_keep("any").await, 0));
 }
 
 /// At two servers on one database, the second of which finds it at `url`, with orders of the round's own.
