@@ -2,9 +2,10 @@
 //! them is no longer what it was, the connection keeps none any more.
 
 use diesel::{
-    Connection, PgConnection,
+    Connection, ConnectionError, PgConnection, QueryableByName, RunQueryDsl,
     connection::CacheSize,
     result::{DatabaseErrorKind, Error as QueryError},
+    sql_query, sql_types,
 };
 
 /// In Postgres's words, when a table is no longer what it was. In another language `told_apart` takes care of it.
@@ -12,6 +13,31 @@ const OUTDATED: &str = "cached plan must not change result type";
 /// What Postgres quotes in any language when a name is somebody else's, or nobody's. No connection gives one twice or takes one
 /// back, so that a pooler must be in between.
 const NAME: &str = "__diesel_stmt";
+
+#[derive(QueryableByName)]
+struct Statements {
+    #[diesel(sql_type = sql_types::BigInt)]
+    kept: i64,
+}
+
+/// A new connection keeps nothing yet. What is kept all the same is somebody else's: then this one never does.
+pub(super) fn forget_if_shared(conn: &mut PgConnection) -> Result<(), ConnectionError> {
+    let found =
+        sql_query("SELECT COUNT(*) AS kept FROM pg_prepared_statements").get_result::<Statements>(conn);
+    let found = found.map_err(ConnectionError::CouldntSetupConfiguration)?;
+    if found.kept > 0 {
+        warn(&format!("a new connection finds {} statements", found.kept));
+        forget(conn);
+    }
+    Ok(())
+}
+
+fn warn(what: &str) {
+    tracing::error!(
+        "there seems to be a pooler before Postgres, although DATABASE_URL says prepared_statements=yes: {what}. Remove that \
+         parameter: a statement may have run in place of another"
+    );
+}
 
 /// From now on the connection keeps nothing.
 pub(super) fn forget(conn: &mut PgConnection) {
@@ -25,10 +51,7 @@ pub(super) fn forget_if_at_fault(conn: &mut PgConnection, error: &QueryError) ->
     };
     let message = info.message();
     if message.contains(NAME) {
-        tracing::error!(
-            "there is a pooler before Postgres, although DATABASE_URL says prepared_statements=yes: {message}. Remove that \
-             parameter: a statement may have run in place of another"
-        );
+        warn(message);
     } else if message.contains(OUTDATED) {
         tracing::info!("a connection keeps no statements any more: {message}");
     } else {

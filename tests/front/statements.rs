@@ -2,10 +2,11 @@
 //! a server, where the address says so, each connection keeps those it prepared.
 
 use countersign::store::people::Role;
-use diesel::{RunQueryDsl, sql_query};
+use diesel::connection::SimpleConnection;
+use diesel::{Connection, PgConnection, RunQueryDsl, sql_query};
 use serde_json::json;
 
-use crate::support::pooler::Pooler;
+use crate::support::pooler::{CONNECTIONS, Pooler};
 use crate::support::races::race;
 use crate::support::readers::READERS;
 use crate::support::run::{Fixture, run};
@@ -60,6 +61,28 @@ fn a_connection_that_meets_a_name_not_its_own_keeps_nothing() {
         for round in ["at first", "later"] {
             assert_eq!(app.readers_that_keep(round).await, 0, "{round}");
         }
+        app.tear_down().await;
+    });
+}
+
+#[test]
+fn a_new_connection_that_finds_statements_keeps_none() {
+    run(Backend::Postgres, async |backend: &Backend| {
+        let database = backend.fresh_database();
+        let pooler = Pooler::before(&database).await;
+        // One on each of the pooler's connections.
+        let mut before: Vec<_> =
+            (0..CONNECTIONS).map(|_| PgConnection::establish(&pooler.url).unwrap()).collect();
+        for conn in &mut before {
+            conn.batch_execute("BEGIN; PREPARE __diesel_stmt_0 AS SELECT 1").unwrap();
+        }
+        for conn in &mut before {
+            conn.batch_execute("COMMIT").unwrap();
+        }
+
+        let url = format!("{}?prepared_statements=yes", pooler.url);
+        let app = TestApp::at(&url, database).await;
+        everybody_gets_their_own_answer(&app, &url, "").await;
         app.tear_down().await;
     });
 }

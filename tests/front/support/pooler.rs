@@ -13,7 +13,10 @@ use url::Url;
 use super::Database;
 use super::cluster::is_root;
 
-/// Three connections for all, until it is dropped.
+/// How many connections there are for all.
+pub const CONNECTIONS: usize = 3;
+
+/// Few connections for all, until it is dropped.
 pub struct Pooler {
     /// The database behind it, as `DATABASE_URL` takes it.
     pub url: String,
@@ -29,7 +32,7 @@ impl Pooler {
         let settings = folder.path().join("pgbouncer.ini");
         let text = format!(
             "[databases]\n* = {}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n\
-             auth_type = any\npool_mode = transaction\ndefault_pool_size = 3\n",
+             auth_type = any\npool_mode = transaction\ndefault_pool_size = {CONNECTIONS}\n",
             place(&server)
         );
         fs::write(&settings, text).unwrap();
