@@ -60,6 +60,11 @@ pub type Timestamp = chrono::NaiveDateTime;
 /// How often a transaction that lost a deadlock or a serialization conflict is tried in all.
 const TRIES: u32 = 8;
 
+/// What is done in a transaction. It is boxed, so that whatever is around it is compiled once for each type of answer.
+type Work<T> = Box<dyn Fn(&mut Conn) -> QueryResult<T> + Send>;
+/// The same, where it may have to be done a second time.
+type Shared<T> = Arc<dyn Fn(&mut Conn) -> QueryResult<T> + Send + Sync>;
+
 /// A handle to the database; cheap to clone.
 #[derive(Clone)]
 pub struct Db {
@@ -135,11 +140,15 @@ impl Db {
     }
 
     /// Runs a short read on one consistent snapshot. Never waits for a writer.
-    pub async fn read<T, F>(&self, work: F) -> Result<T>
+    pub fn read<T, F>(&self, work: F) -> impl Future<Output = Result<T>> + Send
     where
         T: Send + 'static,
         F: Fn(&mut Conn) -> QueryResult<T> + Send + 'static,
     {
+        self.read_boxed(Box::new(work))
+    }
+
+    async fn read_boxed<T: Send + 'static>(&self, work: Work<T>) -> Result<T> {
         let read = move |conn: &mut Conn, _: &_| conn.transact(conn::Mode::Read, &work).map_err(Error::from);
         self.readers.ask(read).await
     }
@@ -147,11 +156,15 @@ impl Db {
     /// Runs one write and answers after its commit. What the closure returns is committed, a `Denial` inside it too; only a
     /// [`QueryError`] rolls back. On SQLite it shares a transaction, and the wait for the disk, with whatever else is to be
     /// written just then; on Postgres it has its own.
-    pub async fn write<T, F>(&self, work: F) -> Result<T>
+    pub fn write<T, F>(&self, work: F) -> impl Future<Output = Result<T>> + Send
     where
         T: Send + 'static,
         F: Fn(&mut Conn) -> QueryResult<T> + Send + 'static,
     {
+        self.write_boxed(Box::new(work))
+    }
+
+    async fn write_boxed<T: Send + 'static>(&self, work: Work<T>) -> Result<T> {
         let counted = self.pulse.begin();
         let outcome = match &self.writer {
             Some(writer) => writer.write(work).await,
@@ -166,13 +179,26 @@ impl Db {
     ///
     /// # Errors
     /// `Unavailable` when the outcome stays unknown; the same call may be sent again.
-    pub async fn write_once<T, F, R>(&self, event_id: &str, work: F, recall: R) -> Result<T>
+    pub fn write_once<T, F, R>(
+        &self,
+        event_id: &str,
+        work: F,
+        recall: R,
+    ) -> impl Future<Output = Result<T>> + Send
     where
         T: Send + 'static,
         F: Fn(&mut Conn) -> QueryResult<T> + Send + Sync + 'static,
         R: Fn(&mut Conn) -> QueryResult<Option<T>> + Send + Sync + 'static,
     {
-        let (work, recall, event_id) = (Arc::new(work), Arc::new(recall), event_id.to_owned());
+        self.write_once_shared(event_id.to_owned(), Arc::new(work), Arc::new(recall))
+    }
+
+    async fn write_once_shared<T: Send + 'static>(
+        &self,
+        event_id: String,
+        work: Shared<T>,
+        recall: Shared<Option<T>>,
+    ) -> Result<T> {
         let first = Arc::clone(&work);
         let lost = match self.write(move |conn| first(conn)).await {
             Err(Error::Unavailable(lost)) if is_lost_connection(lost.as_ref()) => lost,

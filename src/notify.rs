@@ -17,6 +17,7 @@ mod plan;
 mod timing;
 pub mod wishes;
 mod worker;
+pub mod zone;
 
 use std::{future::Future, pin::Pin, sync::Arc};
 

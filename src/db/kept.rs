@@ -2,7 +2,7 @@
 //! them is no longer what it was, the connection keeps none any more.
 
 use diesel::{
-    Connection, ConnectionError, PgConnection, QueryableByName, RunQueryDsl,
+    Connection, PgConnection, QueryableByName, RunQueryDsl,
     connection::CacheSize,
     result::{DatabaseErrorKind, Error as QueryError},
     sql_query, sql_types,
@@ -20,16 +20,19 @@ struct Statements {
     kept: i64,
 }
 
-/// A new connection keeps nothing yet. What is kept all the same is somebody else's: then this one never does.
-pub(super) fn forget_if_shared(conn: &mut PgConnection) -> Result<(), ConnectionError> {
+/// A new connection keeps nothing yet. What is kept all the same is somebody else's: then this one never does. Nor does one
+/// that can't tell.
+pub(super) fn forget_if_shared(conn: &mut PgConnection) {
     let found =
         sql_query("SELECT COUNT(*) AS kept FROM pg_prepared_statements").get_result::<Statements>(conn);
-    let found = found.map_err(ConnectionError::CouldntSetupConfiguration)?;
-    if found.kept > 0 {
-        warn(&format!("a new connection finds {} statements", found.kept));
-        forget(conn);
+    match found {
+        Ok(Statements { kept: 0 }) => return,
+        Ok(Statements { kept }) => warn(&format!("a new connection finds {kept} statements")),
+        Err(error) => {
+            tracing::warn!(%error, "a connection keeps no statements: it can't see whose there are")
+        }
     }
-    Ok(())
+    forget(conn);
 }
 
 fn warn(what: &str) {

@@ -32,7 +32,7 @@ fn postgres(url: &str) -> Result<PgConnection, ConnectionError> {
     let (url, may_keep) = postgres_url::for_libpq(url);
     let mut conn = PgConnection::establish(&url).map_err(without_password)?;
     if may_keep {
-        kept::forget_if_shared(&mut conn)?;
+        kept::forget_if_shared(&mut conn);
     } else {
         kept::forget(&mut conn);
     }

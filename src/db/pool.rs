@@ -4,8 +4,8 @@ use std::{fmt, str::FromStr, sync::Arc, time::Duration};
 
 use diesel::Connection;
 use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
-    task::{JoinError, JoinHandle},
+    sync::{OwnedSemaphorePermit, Semaphore, oneshot},
+    task::JoinHandle,
 };
 
 use super::{
@@ -100,23 +100,22 @@ pub(super) struct Pool {
     losses: Arc<Semaphore>,
 }
 
+/// What a connection is lent for. It keeps its answer to itself, so that whatever is around it is compiled once for all of them.
+type Work = Box<dyn FnOnce(&mut Conn, &Heard) + Send>;
+
 impl Pool {
     /// Has `work` done on one of the connections, however long that takes.
     ///
     /// # Errors
     /// `Unavailable` when there is none to be had; what `work` says.
-    pub(super) async fn run<T, F>(self: &Arc<Self>, work: F) -> Result<T>
+    pub(super) async fn run<T, F>(&self, work: F) -> Result<T>
     where
         T: Send + 'static,
         F: FnOnce(&mut Conn) -> Result<T> + Send + 'static,
     {
-        let (turn, (_, connections)) = (self.turn().await?, self.connections.now());
-        let worked = tokio::task::spawn_blocking(move || {
-            let outcome = work(&mut *get(&connections)?);
-            drop(turn);
-            outcome
-        });
-        worked.await.map_err(internal)?
+        let (work, answer) = keeping_its_answer(|conn, _| work(conn));
+        self.lend(work, Heard::now()).await?;
+        answer.await.map_err(internal)?
     }
 
     /// Has `work` done on one of the connections. If the server falls silent meanwhile, all connections are given up, and what
@@ -129,16 +128,34 @@ impl Pool {
         T: Send + 'static,
         F: FnOnce(&mut Conn, &Heard) -> Result<T> + Send + 'static,
     {
-        let heard = Heard::now();
-        if !self.is_remote {
-            return self.run(move |conn| work(conn, &heard)).await;
+        let (work, answer) = keeping_its_answer(work);
+        if self.is_remote {
+            self.lend_while_heard(work).await?;
+        } else {
+            self.lend(work, Heard::now()).await?;
         }
+        answer.await.map_err(internal)?
+    }
+
+    async fn lend(&self, work: Work, heard: Heard) -> Result<()> {
+        let (turn, (_, connections)) = (self.turn().await?, self.connections.now());
+        let worked = tokio::task::spawn_blocking(move || {
+            work(&mut *get(&connections)?, &heard);
+            drop(turn);
+            Ok(())
+        });
+        worked.await.map_err(internal)?
+    }
+
+    async fn lend_while_heard(self: &Arc<Self>, work: Work) -> Result<()> {
+        let heard = Heard::now();
         let (turn, (age, connections)) = (self.turn().await?, self.connections.now());
         let hears = heard.clone();
         let mut worked = tokio::task::spawn_blocking(move || {
             let mut conn = get(&connections)?;
             conn.set_instrumentation(Listener::of(hears.clone()));
-            work(&mut conn, &hears)
+            work(&mut conn, &hears);
+            Ok(())
         });
         let pool = Arc::clone(self);
         // On a task of its own: whoever asked may hang up, and the turn must come back all the same.
@@ -161,7 +178,7 @@ impl Pool {
     }
 
     /// The thread has to be waited for. The turn is another's by now, unless too many wait like that already.
-    fn wait_for<T: Send + 'static>(&self, work: JoinHandle<T>, turn: OwnedSemaphorePermit) {
+    fn wait_for(&self, work: JoinHandle<Result<()>>, turn: OwnedSemaphorePermit) {
         let held = Arc::clone(&self.losses).try_acquire_owned().unwrap_or(turn);
         tokio::spawn(async move {
             let _ = work.await;
@@ -190,7 +207,19 @@ impl Pool {
     }
 }
 
-fn internal(panic: JoinError) -> Error {
+/// Where its answer is once it was done.
+fn keeping_its_answer<T: Send + 'static>(
+    work: impl FnOnce(&mut Conn, &Heard) -> Result<T> + Send + 'static,
+) -> (Work, oneshot::Receiver<Result<T>>) {
+    let (answer, answered) = oneshot::channel();
+    let work = move |conn: &mut Conn, heard: &Heard| {
+        // Perhaps nobody waits for it any more.
+        let _ = answer.send(work(conn, heard));
+    };
+    (Box::new(work), answered)
+}
+
+fn internal(panic: impl std::error::Error + Send + Sync + 'static) -> Error {
     Error::Internal(Box::new(panic))
 }
 

@@ -20,7 +20,7 @@ use diesel::connection::TransactionManager;
 use tokio::sync::oneshot;
 
 use super::{
-    Conn, QueryResult,
+    Conn, QueryResult, Work,
     conn::Manager,
     neighbours::Neighbours,
     pool::{CHECKOUT, Pool, WAITING},
@@ -61,11 +61,7 @@ impl Writer {
     }
 
     /// Runs `work` in a transaction and answers after its commit.
-    pub(super) async fn write<T, F>(&self, work: F) -> Result<T>
-    where
-        T: Send + 'static,
-        F: Fn(&mut Conn) -> QueryResult<T> + Send + 'static,
-    {
+    pub(super) async fn write<T: Send + 'static>(&self, work: Work<T>) -> Result<T> {
         let (answer, mut answered) = oneshot::channel();
         let taken = Arc::new(AtomicBool::new(false));
         let job = Write {
@@ -121,19 +117,15 @@ trait Job: Send {
     fn answer(self: Box<Self>, outcome: Result<()>);
 }
 
-struct Write<T, F> {
-    work: F,
+struct Write<T> {
+    work: Work<T>,
     value: Option<T>,
     answer: oneshot::Sender<Result<T>>,
     queued: Instant,
     taken: Arc<AtomicBool>,
 }
 
-impl<T, F> Job for Write<T, F>
-where
-    T: Send,
-    F: Fn(&mut Conn) -> QueryResult<T> + Send,
-{
+impl<T: Send> Job for Write<T> {
     fn begin(&self) -> bool {
         self.queued.elapsed() < CHECKOUT && take(&self.taken)
     }

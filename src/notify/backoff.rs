@@ -15,7 +15,7 @@ const LONGEST: TimeDelta = TimeDelta::hours(6);
 pub const GIVE_UP: TimeDelta = TimeDelta::days(3);
 
 /// What the next try keeps to.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Limits {
     /// Until when the earliest of the requests can be decided that the message tells of.
     pub deadline: Option<Timestamp>,
@@ -26,9 +26,9 @@ pub struct Limits {
 }
 
 /// When to try again after `attempts` tries. Quiet hours hold a later try back as they do the first, and no longer.
-pub fn next(attempts: i64, limits: Limits, now: Timestamp) -> Timestamp {
+pub fn next(attempts: i64, limits: &Limits, now: Timestamp) -> Timestamp {
     let soon = now + wait(attempts, limits.deadline.map(|deadline| deadline - now));
-    let awake = limits.quiet.map_or(soon, |clock| clock.after_quiet(soon));
+    let awake = limits.quiet.as_ref().map_or(soon, |clock| clock.after_quiet(soon));
     limits.latest.map_or(awake, |latest| awake.min(latest)).max(soon)
 }
 
@@ -67,27 +67,27 @@ mod tests {
     fn quiet_hours_hold_a_later_try_back_as_long_as_the_first() {
         let at = |text: &str| text.parse::<Timestamp>().unwrap();
         let now = at("2026-01-05T01:00:00");
-        let night = WallClock::of(Some(&Settings {
+        let night = Some(WallClock::of(Some(&Settings {
             time_zone: "UTC".to_owned(),
             quiet_from: Some(22 * 60),
             quiet_until: Some(7 * 60),
-        }));
-        let next = |quiet, latest: Option<&str>| {
+        })));
+        let next = |quiet: &Option<WallClock>, latest: Option<&str>| {
             let (deadline, latest) = (Some(at("2026-01-05T12:00:00")), latest.map(at));
             let limits = Limits {
                 deadline,
-                quiet,
+                quiet: quiet.clone(),
                 latest,
             };
-            super::next(1, limits, now)
+            super::next(1, &limits, now)
         };
         let soon = now..now + TimeDelta::minutes(1);
-        assert!(soon.contains(&next(None, None)));
-        assert_eq!(next(Some(night), None), at("2026-01-05T07:00:00"));
-        assert_eq!(next(Some(night), Some("2026-01-05T09:00:00")), at("2026-01-05T07:00:00"));
-        assert_eq!(next(Some(night), Some("2026-01-05T03:00:00")), at("2026-01-05T03:00:00"));
+        assert!(soon.contains(&next(&None, None)));
+        assert_eq!(next(&night, None), at("2026-01-05T07:00:00"));
+        assert_eq!(next(&night, Some("2026-01-05T09:00:00")), at("2026-01-05T07:00:00"));
+        assert_eq!(next(&night, Some("2026-01-05T03:00:00")), at("2026-01-05T03:00:00"));
         // Once it is late, tries follow one another as ever.
-        assert!(soon.contains(&next(Some(night), Some("2026-01-05T00:30:00"))));
+        assert!(soon.contains(&next(&night, Some("2026-01-05T00:30:00"))));
     }
 
     #[test]

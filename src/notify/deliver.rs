@@ -218,7 +218,7 @@ fn mark(
             (changed, Marked::Ended(Outcome::Dead))
         }
         Ended::Failed(failure) => {
-            let again = backoff::next(message.attempts, tried.limits, now);
+            let again = backoff::next(message.attempts, &tried.limits, now);
             (
                 outbox::put_back(conn, id, lease, Some(&kept(&failure.words)), again)?,
                 Marked::Ended(Outcome::Failed),

@@ -92,7 +92,7 @@ impl Letter {
     /// What a further try keeps to, if it is not taken.
     pub(super) fn limits(&self) -> Limits {
         let mut limits = Limits {
-            quiet: self.bundle.keeps_quiet().then_some(self.clock),
+            quiet: self.bundle.keeps_quiet().then(|| self.clock.clone()),
             ..Limits::default()
         };
         let earlier =

@@ -68,7 +68,7 @@ fn put(
         bundle: listener.bundle.as_str().to_owned(),
     };
     let last = outbox::last_begun(conn, &envelope)?;
-    let due = paced(listener.due_at, last, listener.quiet, listener.latest, now);
+    let due = paced(listener.due_at, last, listener.quiet.as_ref(), listener.latest, now);
     // The id is known to nobody before this commits.
     let message = outbox::collect(conn, &new_id(), &envelope, due, now)?;
     let item = Item {

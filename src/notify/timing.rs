@@ -1,8 +1,8 @@
 //! When a person is told: digests at the marks of their own clock, quiet hours, and never too late to act.
 
-use chrono::{NaiveTime, Offset, TimeDelta, TimeZone, Timelike};
-use chrono_tz::Tz;
+use chrono::{NaiveTime, TimeDelta, Timelike};
 
+use super::zone::Zone;
 use crate::{
     db::Timestamp,
     store::{
@@ -16,9 +16,9 @@ use crate::{
 pub const PACE: TimeDelta = TimeDelta::minutes(2);
 
 /// A person's clock on the wall.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WallClock {
-    pub zone: Tz,
+    pub zone: Zone,
     /// From and until, in minutes of the day; it may go past midnight.
     quiet: Option<(u32, u32)>,
 }
@@ -26,7 +26,7 @@ pub struct WallClock {
 impl WallClock {
     /// By a person's settings. What they can't mean is taken for UTC.
     pub fn of(settings: Option<&Settings>) -> Self {
-        let zone = settings.and_then(|settings| settings.time_zone.parse().ok()).unwrap_or(Tz::UTC);
+        let zone = settings.and_then(|settings| Zone::named(&settings.time_zone)).unwrap_or(Zone::UTC);
         let minute = |minute: Option<i32>| minute.and_then(|minute| u32::try_from(minute).ok());
         let quiet = settings.and_then(|settings| {
             Some((minute(settings.quiet_from)?, minute(settings.quiet_until)?))
@@ -36,7 +36,7 @@ impl WallClock {
     }
 
     /// When to tell of something new, quiet hours aside.
-    pub fn due(self, timing: Timing, now: Timestamp) -> Timestamp {
+    pub fn due(&self, timing: Timing, now: Timestamp) -> Timestamp {
         match timing {
             Timing::AtOnce | Timing::Never => now,
             Timing::QuarterHourly => self.next_mark(now, 15),
@@ -45,7 +45,7 @@ impl WallClock {
     }
 
     /// The next time that the clock shows whole `minutes` of an hour.
-    fn next_mark(self, now: Timestamp, minutes: u32) -> Timestamp {
+    fn next_mark(&self, now: Timestamp, minutes: u32) -> Timestamp {
         let local = self.local(now);
         let past = TimeDelta::minutes(i64::from(local.minute() % minutes))
             + TimeDelta::seconds(i64::from(local.second()))
@@ -54,7 +54,7 @@ impl WallClock {
     }
 
     /// The time itself, or the end of the quiet hours that it falls in.
-    pub fn after_quiet(self, at: Timestamp) -> Timestamp {
+    pub fn after_quiet(&self, at: Timestamp) -> Timestamp {
         let Some((from, until)) = self.quiet else { return at };
         let local = self.local(at);
         let minute = local.hour() * 60 + local.minute();
@@ -68,14 +68,12 @@ impl WallClock {
         }
         let time = NaiveTime::from_hms_opt(until / 60, until % 60, 0).unwrap_or_default();
         let end = (local.date() + TimeDelta::days(i64::from(tomorrow))).and_time(time);
-        let utc = |end: Timestamp| self.zone.from_local_datetime(&end).earliest().map(|end| end.naive_utc());
-        // A night in which the clock is put forward may have no such time; an hour later it has.
-        utc(end).or_else(|| utc(end + TimeDelta::hours(1))).unwrap_or(at).max(at)
+        self.zone.when(end).max(at)
     }
 
     /// What the clock shows.
-    pub fn local(self, at: Timestamp) -> Timestamp {
-        at + TimeDelta::seconds(i64::from(self.zone.offset_from_utc_datetime(&at).fix().local_minus_utc()))
+    pub fn local(&self, at: Timestamp) -> Timestamp {
+        self.zone.shown(at)
     }
 }
 
@@ -94,7 +92,7 @@ pub fn last_quarter(action: &Action) -> Timestamp {
 pub fn paced(
     due: Timestamp,
     last_begun: Option<Timestamp>,
-    quiet: Option<WallClock>,
+    quiet: Option<&WallClock>,
     latest: Option<Timestamp>,
     now: Timestamp,
 ) -> Timestamp {

@@ -1,8 +1,6 @@
 //! What a person wants to be told of, and when; kept on their account page.
 
-use chrono_tz::Tz;
-
-use super::Notifier;
+use super::{Notifier, zone::Zone};
 use crate::{
     audit::{self, Entry, Source, What},
     auth::Visitor,
@@ -63,8 +61,8 @@ pub fn default_timing(role: Role) -> Timing {
 ///
 /// # Errors
 /// `invalid_params`.
-pub fn zone(name: &str) -> Result<Tz, Denial> {
-    name.parse().map_err(|_| {
+pub fn zone(name: &str) -> Result<Zone, Denial> {
+    Zone::named(name).ok_or_else(|| {
         Denial::invalid("time_zone", "time_zone must be the name of a time zone, such as Europe/Berlin.")
     })
 }
@@ -149,7 +147,7 @@ impl Notifier {
 
 fn load(conn: &mut Conn, person_id: &str) -> QueryResult<Wishes> {
     let settings = preferences::settings(conn, person_id)?.unwrap_or_else(|| Settings {
-        time_zone: Tz::UTC.name().to_owned(),
+        time_zone: Zone::UTC.name().to_owned(),
         quiet_from: None,
         quiet_until: None,
     });

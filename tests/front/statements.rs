@@ -1,14 +1,17 @@
 //! Statements on Postgres. Behind a pooler in transaction mode, none may count on the connection that another one had; straight on
 //! a server, where the address says so, each connection keeps those it prepared.
 
+use countersign::db::QueryResult;
 use countersign::store::people::Role;
 use diesel::connection::SimpleConnection;
-use diesel::{Connection, PgConnection, RunQueryDsl, sql_query};
+use diesel::sql_types::BigInt;
+use diesel::{Connection, PgConnection, QueryableByName, RunQueryDsl, sql_query};
 use serde_json::json;
 
 use crate::support::pooler::{CONNECTIONS, Pooler};
 use crate::support::races::race;
 use crate::support::readers::READERS;
+use crate::support::rival::Rival;
 use crate::support::run::{Fixture, run};
 use crate::support::shop::refund;
 use crate::support::{Backend, TestApp};
@@ -70,19 +73,34 @@ fn a_new_connection_that_finds_statements_keeps_none() {
     run(Backend::Postgres, async |backend: &Backend| {
         let database = backend.fresh_database();
         let pooler = Pooler::before(&database).await;
-        // One on each of the pooler's connections.
         let mut before: Vec<_> =
             (0..CONNECTIONS).map(|_| PgConnection::establish(&pooler.url).unwrap()).collect();
-        for conn in &mut before {
-            conn.batch_execute("BEGIN; PREPARE __diesel_stmt_0 AS SELECT 1").unwrap();
-        }
-        for conn in &mut before {
-            conn.batch_execute("COMMIT").unwrap();
-        }
+        let prepare = sql_query("PREPARE __diesel_stmt_0 AS SELECT 1");
+        on_each_connection(&mut before, |conn| prepare.clone().execute(conn));
 
         let url = format!("{}?prepared_statements=yes", pooler.url);
         let app = TestApp::at(&url, database).await;
         everybody_gets_their_own_answer(&app, &url, "").await;
+        let kept = sql_query("SELECT COUNT(*) AS n FROM pg_prepared_statements");
+        let kept = on_each_connection(&mut before, |conn| kept.clone().get_result::<Count>(conn));
+        assert!(kept.iter().all(|kept| kept.n == 1), "{kept:?}");
+        app.tear_down().await;
+    });
+}
+
+#[test]
+fn a_new_connection_that_cannot_look_for_statements_keeps_none() {
+    run(Backend::Postgres, async |backend: &Backend| {
+        let database = backend.fresh_database();
+        // Found before Postgres's own, and it fails.
+        Rival::on(&database).run(
+            "CREATE VIEW pg_prepared_statements AS SELECT 1 AS n WHERE 1 / (SELECT COUNT(*) FROM pg_class WHERE oid = 0) = 1;
+             DO $$ BEGIN
+                 EXECUTE format('ALTER DATABASE %I SET search_path = public, pg_catalog', current_database());
+             END $$",
+        );
+        let app = TestApp::at(&database.keeping_statements(), database).await;
+        assert_eq!(app.readers_that_keep("any").await, 0);
         app.tear_down().await;
     });
 }
@@ -90,6 +108,27 @@ fn a_new_connection_that_finds_statements_keeps_none() {
 #[test]
 fn without_being_told_to_no_connection_keeps_anything() {
     run(Backend::Postgres, async |app: &TestApp| assert_eq!(app.readers_that_keep("any").await, 0));
+}
+
+/// On each of the pooler's connections: a transaction has one to itself.
+fn on_each_connection<T>(
+    conns: &mut [PgConnection],
+    work: impl Fn(&mut PgConnection) -> QueryResult<T>,
+) -> Vec<T> {
+    for conn in &mut *conns {
+        conn.batch_execute("BEGIN").unwrap();
+    }
+    let outcomes = conns.iter_mut().map(|conn| work(conn).unwrap()).collect();
+    for conn in conns {
+        conn.batch_execute("COMMIT").unwrap();
+    }
+    outcomes
+}
+
+#[derive(Debug, QueryableByName)]
+struct Count {
+    #[diesel(sql_type = BigInt)]
+    n: i64,
 }
 
 /// At two servers on one database, the second of which finds it at `url`, with orders of the round's own.

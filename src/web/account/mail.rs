@@ -3,7 +3,6 @@
 mod sent;
 
 use chrono::{NaiveTime, Timelike};
-use chrono_tz::TZ_VARIANTS;
 use iso_currency::Currency;
 
 use crate::{
@@ -71,11 +70,6 @@ impl KindRow {
     pub fn has_amounts(&self) -> bool {
         !self.amounts.is_empty()
     }
-}
-
-/// Every time zone by name.
-pub fn zones() -> impl Iterator<Item = &'static str> {
-    TZ_VARIANTS.iter().map(|zone| zone.name())
 }
 
 impl Timing {

@@ -46,8 +46,9 @@ impl TestApp {
             #[diesel(sql_type = BigInt)]
             n: i64,
         }
-        let asking =
-            format!("SELECT COUNT(*) AS n FROM pg_prepared_statements WHERE statement LIKE '%kept {round}%'");
+        let asking = format!(
+            "SELECT COUNT(*) AS n FROM pg_catalog.pg_prepared_statements WHERE statement LIKE '%kept {round}%'"
+        );
         let ask = move |conn: &mut Conn| sql_query(&asking).prepared().get_result::<Row>(conn);
         self.by_all_readers(ask).await.into_iter().filter(|row| row.n > 0).count()
     }

@@ -1,10 +1,9 @@
 //! What a letter owes to its reader: times by their own clock, and why they get it.
 
 use chrono::{Datelike, TimeDelta};
-use chrono_tz::Tz;
 
 use super::{
-    super::super::{Bundle, Letter},
+    super::super::{Bundle, Letter, zone::Zone},
     gist::only_agent,
 };
 use crate::{db::Timestamp, store::people::Role};
@@ -66,9 +65,11 @@ fn why(letter: &Letter) -> String {
 
 /// "Sun 29 Nov at 16:11 (Asia/Kolkata)".
 pub fn moment_in_zone(at: Timestamp, letter: &Letter) -> String {
-    let zone = match letter.clock.zone {
-        Tz::UTC => " UTC".to_owned(),
-        zone => format!(" ({})", zone.name()),
+    let zone = &letter.clock.zone;
+    let zone = if *zone == Zone::UTC {
+        " UTC".to_owned()
+    } else {
+        format!(" ({})", zone.name())
     };
     format!("{}{zone}", moment(at, letter))
 }
