@@ -22,7 +22,6 @@ use crate::{
     auth::{
         Auth, SignInLimits,
         guard::{Proxies, source},
-        warm_up,
     },
     config::Config,
     db::{Clock, Db},
@@ -162,7 +161,6 @@ impl Drop for Chores {
 /// When the listener can't be used.
 pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output = ()>) -> Result<()> {
     let (chores, workers) = (app.begin_chores(), app.notifier.start());
-    warm_up().await;
     let (waiters, auth) = (app.gate.waiters.clone(), app.auth.clone());
     let listener_error = |error: std::io::Error| Error::Setup(format!("The server can't listen: {error}"));
     let server = HttpServer::new(move || application(&app))

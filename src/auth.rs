@@ -15,7 +15,6 @@ use std::sync::Arc;
 
 pub use failures::Failures;
 pub use limits::SignInLimits;
-pub use password::warm_up;
 pub use secret::{Secret, equal as same_secret};
 pub use sign_in::{SESSION_HOURS, SignedIn};
 pub use token::{Issued, TokenKind};

@@ -4,10 +4,7 @@ use std::{cell::RefCell, sync::LazyLock};
 
 use argon2::{
     Algorithm, Argon2, Block, Params, Version,
-    password_hash::{
-        PasswordHasher,
-        phc::{Output, PasswordHash},
-    },
+    password_hash::phc::{Output, ParamsString, PasswordHash, Salt},
 };
 use tokio::{
     runtime::{Builder, Runtime},
@@ -28,20 +25,13 @@ static HASHERS: LazyLock<Runtime> = LazyLock::new(|| {
 });
 
 thread_local! {
-    /// Asked of the allocator for each hash anew, it would stay with the process many times over.
+    /// Asked of the allocator for each hash anew, it would stay with the process many times over; and whatever was freed
+    /// after it as well, because glibc takes the largest piece that it was ever given back for what it should keep.
     static MEMORY: RefCell<Vec<Block>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Verified when there is no such person, so that the answer takes as long.
-static NOBODY: LazyLock<String> = LazyLock::new(|| hash_now(&generate()).unwrap_or_default());
-
 /// The longest, in bytes: more only costs time.
 pub const MAX_BYTES: usize = 256;
-
-/// Makes ready what the first sign-in would otherwise wait for.
-pub async fn warm_up() {
-    let _ = HASHERS.spawn_blocking(|| LazyLock::force(&NOBODY).len()).await;
-}
 
 /// A password nobody has to think of.
 pub fn generate() -> String {
@@ -59,9 +49,8 @@ pub(super) async fn verify(password: &str, hash: Option<String>) -> Result<bool>
     let password = password.to_owned();
     bounded(move || {
         let known = hash.is_some();
-        let hash = hash.unwrap_or_else(|| NOBODY.clone());
-        let genuine = PasswordHash::new(&hash).ok().and_then(|hash| is_of(&hash, password.as_bytes()));
-        genuine == Some(true) && known
+        let hash = hash.map_or_else(nobodys, |hash| PasswordHash::new(&hash).ok());
+        hash.and_then(|hash| is_of(&hash, password.as_bytes())) == Some(true) && known
     })
     .await
 }
@@ -101,20 +90,41 @@ fn is_of(hash: &PasswordHash, password: &[u8]) -> Option<bool> {
     let version = hash.version.map_or(Ok(Version::default()), Version::try_from).ok()?;
     let argon2 = Argon2::new(algorithm, version, Params::try_from(hash).ok()?);
     let (salt, expected) = (hash.salt.as_ref()?, hash.hash.as_ref()?);
-    let mut computed = vec![0; expected.len()];
-    MEMORY.with_borrow_mut(|memory| {
-        memory.resize(argon2.params().block_count(), Block::new());
-        argon2.hash_password_into_with_memory(password, salt, &mut computed, memory).ok()
-    })?;
     // The library compares these in constant time.
-    Some(Output::new(&computed).ok()? == *expected)
+    Some(computed(&argon2, password, salt, expected.len())? == *expected)
 }
 
 fn hash_now(password: &str) -> Result<String> {
-    Argon2::default()
-        .hash_password(password.as_bytes())
+    let (argon2, salt) = (Argon2::default(), Salt::generate());
+    computed(&argon2, password.as_bytes(), &salt, Params::DEFAULT_OUTPUT_LEN)
+        .and_then(|hash| written(&argon2, salt, hash))
         .map(|hash| hash.to_string())
-        .map_err(|error| Error::Internal(error.to_string().into()))
+        .ok_or_else(|| Error::Internal("a password can't be hashed".into()))
+}
+
+/// What is looked at when there is no such person, so that the answer takes as long. It was not made of any password.
+fn nobodys() -> Option<PasswordHash> {
+    let salt = Salt::new(&[0; Salt::RECOMMENDED_LENGTH]).ok()?;
+    written(&Argon2::default(), salt, Output::new(&[0; Params::DEFAULT_OUTPUT_LEN]).ok()?)
+}
+
+fn computed(argon2: &Argon2<'_>, password: &[u8], salt: &[u8], length: usize) -> Option<Output> {
+    let mut hash = vec![0; length];
+    MEMORY.with_borrow_mut(|memory| {
+        memory.resize(argon2.params().block_count(), Block::new());
+        argon2.hash_password_into_with_memory(password, salt, &mut hash, memory).ok()
+    })?;
+    Output::new(&hash).ok()
+}
+
+fn written(argon2: &Argon2<'_>, salt: Salt, hash: Output) -> Option<PasswordHash> {
+    Some(PasswordHash {
+        algorithm: Algorithm::default().ident(),
+        version: Some(Version::default().into()),
+        params: ParamsString::try_from(argon2.params()).ok()?,
+        salt: Some(salt),
+        hash: Some(hash),
+    })
 }
 
 #[cfg(test)]
@@ -132,5 +142,16 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn what_stands_for_nobody_is_like_a_hash_and_no_passwords() {
+        let (nobodys, hash) = (nobodys().unwrap(), hash_now("one").unwrap());
+        let hash = PasswordHash::new(&hash).unwrap();
+        assert_eq!(
+            (nobodys.algorithm, nobodys.version, &nobodys.params),
+            (hash.algorithm, hash.version, &hash.params)
+        );
+        assert_eq!(is_of(&nobodys, b"one"), Some(false));
     }
 }

@@ -12,11 +12,21 @@ use super::{Conn, DatabaseUrl, kept, postgres_url};
 pub(super) enum Opening {
     /// Puts SQLite's settings in force that stay with the file.
     Use,
+    /// As `Use`, and keeps few of SQLite's pages: with every commit of another connection they are out of date.
+    Read,
     /// Nothing at all, and writes are refused.
     Look,
 }
 
 impl Opening {
+    /// For connections that only read.
+    pub(super) fn for_reading(self) -> Self {
+        match self {
+            Self::Use => Self::Read,
+            opening => opening,
+        }
+    }
+
     /// A connection to the database.
     pub(super) fn connect(self, url: &DatabaseUrl) -> Result<Conn, ConnectionError> {
         match url {
@@ -72,6 +82,10 @@ fn sqlite(path: &str, opening: Opening) -> Result<SqliteConnection, ConnectionEr
     )
     .map_err(ConnectionError::CouldntSetupConfiguration)?;
     assert_settings(&mut conn)?;
+    if opening == Opening::Read {
+        conn.batch_execute("PRAGMA cache_size = -512")
+            .map_err(ConnectionError::CouldntSetupConfiguration)?;
+    }
     Ok(conn)
 }
 

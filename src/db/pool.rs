@@ -228,7 +228,7 @@ pub(super) fn readers(url: &DatabaseUrl, opening: Opening, age: &Age) -> Pool {
         DatabaseUrl::Sqlite(_) => SQLITE_READERS,
         DatabaseUrl::Postgres(_) => POSTGRES_READERS,
     };
-    build(url, size, opening, age, Semaphore::MAX_PERMITS)
+    build(url, size, opening.for_reading(), age, Semaphore::MAX_PERMITS)
 }
 
 pub(super) fn writers(url: &DatabaseUrl, opening: Opening, age: &Age) -> Pool {

@@ -1,6 +1,8 @@
 //! JSON Schemas of arguments and answers: made from Rust types, kept free of what some MCP clients choke on, and used
 //! for validation as published.
 
+use std::sync::OnceLock;
+
 use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Value, json};
@@ -10,10 +12,11 @@ use crate::error::Denial;
 /// A JSON object, in the order its members were written.
 pub type JsonObject = serde_json::Map<String, Value>;
 
-/// The schema of a tool's arguments, ready to validate.
+/// The schema of a tool's arguments.
 pub struct Shape {
     schema: JsonObject,
-    validator: Validator,
+    /// Made for the first call: a tool may never see one.
+    validator: OnceLock<Validator>,
 }
 
 impl Shape {
@@ -23,14 +26,19 @@ impl Shape {
     }
 
     /// A shape from its schema.
-    ///
-    /// # Panics
-    /// When the schema is none; schemas are made by this crate.
     pub fn new(mut schema: JsonObject) -> Self {
         schema.insert("additionalProperties".to_owned(), json!(false));
-        let validator =
-            jsonschema::validator_for(&Value::Object(schema.clone())).expect("a valid JSON Schema");
-        Self { schema, validator }
+        Self {
+            schema,
+            validator: OnceLock::new(),
+        }
+    }
+
+    /// # Panics
+    /// When the schema is none; schemas are made by this crate.
+    fn validator(&self) -> &Validator {
+        let made = || jsonschema::validator_for(&Value::Object(self.schema.clone()));
+        self.validator.get_or_init(|| made().expect("a valid JSON Schema"))
     }
 
     /// This shape with more properties, the named of which are required.
@@ -56,7 +64,7 @@ impl Shape {
         if let Some(field) = arguments.iter().find_map(|(name, value)| has_nul(value).then_some(name)) {
             return Err(Denial::invalid(field, format!("{field} contains a NUL character; leave it out.")));
         }
-        match self.validator.validate(&Value::Object(arguments.clone())) {
+        match self.validator().validate(&Value::Object(arguments.clone())) {
             Ok(()) => Ok(()),
             Err(error) => Err(self.denial(&error)),
         }
