@@ -31,6 +31,7 @@ const HOMES: &[(&[&str], &[&str])] = &[
     (&["diesel", "diesel_migrations"], &["db", "store", "shop/tables"]),
     (&["rmcp", "rmcp_actix_web"], &["mcp"]),
     (&["lettre"], &["notify/email"]),
+    (&["jiff"], &["notify/zone"]),
     (
         &["actix_web", "actix_htmx"],
         &["app", "auth/guard", "web", "api", "shop/pages", "mcp/http"],

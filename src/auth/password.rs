@@ -49,7 +49,7 @@ pub(super) async fn verify(password: &str, hash: Option<String>) -> Result<bool>
     let password = password.to_owned();
     bounded(move || {
         let known = hash.is_some();
-        let hash = hash.map_or_else(nobodys, |hash| PasswordHash::new(&hash).ok());
+        let hash = hash.map_or_else(|| nobodys().ok(), |hash| PasswordHash::new(&hash).ok());
         hash.and_then(|hash| is_of(&hash, password.as_bytes())) == Some(true) && known
     })
     .await
@@ -72,7 +72,7 @@ async fn bounded<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -
         let _permit = permit;
         work()
     };
-    HASHERS.spawn_blocking(work).await.map_err(|panic| Error::Internal(Box::new(panic)))
+    HASHERS.spawn_blocking(work).await.map_err(internal)
 }
 
 /// Hashes that do not end, as many as may be under way.
@@ -91,40 +91,43 @@ fn is_of(hash: &PasswordHash, password: &[u8]) -> Option<bool> {
     let argon2 = Argon2::new(algorithm, version, Params::try_from(hash).ok()?);
     let (salt, expected) = (hash.salt.as_ref()?, hash.hash.as_ref()?);
     // The library compares these in constant time.
-    Some(computed(&argon2, password, salt, expected.len())? == *expected)
+    Some(computed(&argon2, password, salt, expected.len()).ok()? == *expected)
 }
 
 fn hash_now(password: &str) -> Result<String> {
-    let (argon2, salt) = (Argon2::default(), Salt::generate());
-    computed(&argon2, password.as_bytes(), &salt, Params::DEFAULT_OUTPUT_LEN)
-        .and_then(|hash| written(&argon2, salt, hash))
-        .map(|hash| hash.to_string())
-        .ok_or_else(|| Error::Internal("a password can't be hashed".into()))
+    let salt = Salt::generate();
+    let hash = computed(&Argon2::default(), password.as_bytes(), &salt, Params::DEFAULT_OUTPUT_LEN)?;
+    Ok(by_default(salt, hash)?.to_string())
 }
 
 /// What is looked at when there is no such person, so that the answer takes as long. It was not made of any password.
-fn nobodys() -> Option<PasswordHash> {
-    let salt = Salt::new(&[0; Salt::RECOMMENDED_LENGTH]).ok()?;
-    written(&Argon2::default(), salt, Output::new(&[0; Params::DEFAULT_OUTPUT_LEN]).ok()?)
+fn nobodys() -> Result<PasswordHash> {
+    let salt = Salt::new(&[0; Salt::RECOMMENDED_LENGTH]).map_err(internal)?;
+    by_default(salt, Output::new(&[0; Params::DEFAULT_OUTPUT_LEN]).map_err(internal)?)
 }
 
-fn computed(argon2: &Argon2<'_>, password: &[u8], salt: &[u8], length: usize) -> Option<Output> {
+fn computed(argon2: &Argon2<'_>, password: &[u8], salt: &[u8], length: usize) -> Result<Output> {
     let mut hash = vec![0; length];
     MEMORY.with_borrow_mut(|memory| {
         memory.resize(argon2.params().block_count(), Block::new());
-        argon2.hash_password_into_with_memory(password, salt, &mut hash, memory).ok()
+        argon2.hash_password_into_with_memory(password, salt, &mut hash, memory).map_err(internal)
     })?;
-    Output::new(&hash).ok()
+    Output::new(&hash).map_err(internal)
 }
 
-fn written(argon2: &Argon2<'_>, salt: Salt, hash: Output) -> Option<PasswordHash> {
-    Some(PasswordHash {
+/// A hash as the library makes it unless told otherwise.
+fn by_default(salt: Salt, hash: Output) -> Result<PasswordHash> {
+    Ok(PasswordHash {
         algorithm: Algorithm::default().ident(),
         version: Some(Version::default().into()),
-        params: ParamsString::try_from(argon2.params()).ok()?,
+        params: ParamsString::try_from(&Params::default()).map_err(internal)?,
         salt: Some(salt),
         hash: Some(hash),
     })
+}
+
+fn internal(error: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::Internal(Box::new(error))
 }
 
 #[cfg(test)]
@@ -148,10 +151,11 @@ mod tests {
     fn what_stands_for_nobody_is_like_a_hash_and_no_passwords() {
         let (nobodys, hash) = (nobodys().unwrap(), hash_now("one").unwrap());
         let hash = PasswordHash::new(&hash).unwrap();
-        assert_eq!(
-            (nobodys.algorithm, nobodys.version, &nobodys.params),
-            (hash.algorithm, hash.version, &hash.params)
-        );
+        let form = |hash: &PasswordHash| {
+            let lengths = (hash.salt.unwrap().len(), hash.hash.unwrap().len());
+            (hash.algorithm, hash.version, hash.params.clone(), lengths)
+        };
+        assert_eq!(form(&nobodys), form(&hash));
         assert_eq!(is_of(&nobodys, b"one"), Some(false));
     }
 }

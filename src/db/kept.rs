@@ -1,18 +1,24 @@
 //! Statements that a connection to Postgres keeps prepared, each under a name, where `DATABASE_URL` says that it may. When one of
 //! them is no longer what it was, the connection keeps none any more.
 
+use std::sync::Once;
+
 use diesel::{
-    Connection, PgConnection, QueryableByName, RunQueryDsl,
+    Connection, ConnectionError, PgConnection, QueryableByName, RunQueryDsl,
     connection::CacheSize,
     result::{DatabaseErrorKind, Error as QueryError},
     sql_query, sql_types,
 };
+
+use super::trouble::is_lost_connection;
 
 /// In Postgres's words, when a table is no longer what it was. In another language `told_apart` takes care of it.
 const OUTDATED: &str = "cached plan must not change result type";
 /// What Postgres quotes in any language when a name is somebody else's, or nobody's. No connection gives one twice or takes one
 /// back, so that a pooler must be in between.
 const NAME: &str = "__diesel_stmt";
+/// What every connection would say again is logged once.
+static BLIND: Once = Once::new();
 
 #[derive(QueryableByName)]
 struct Statements {
@@ -21,18 +27,23 @@ struct Statements {
 }
 
 /// A new connection keeps nothing yet. What is kept all the same is somebody else's: then this one never does. Nor does one
-/// that can't tell.
-pub(super) fn forget_if_shared(conn: &mut PgConnection) {
+/// that may not look.
+///
+/// # Errors
+/// If the connection is gone already.
+pub(super) fn forget_if_shared(conn: &mut PgConnection) -> Result<(), ConnectionError> {
     let found =
         sql_query("SELECT COUNT(*) AS kept FROM pg_prepared_statements").get_result::<Statements>(conn);
     match found {
-        Ok(Statements { kept: 0 }) => return,
+        Ok(Statements { kept: 0 }) => return Ok(()),
         Ok(Statements { kept }) => warn(&format!("a new connection finds {kept} statements")),
-        Err(error) => {
-            tracing::warn!(%error, "a connection keeps no statements: it can't see whose there are")
-        }
+        Err(error) if is_lost_connection(&error) => return Err(ConnectionError::CouldntSetupConfiguration(error)),
+        Err(error) => BLIND.call_once(|| {
+            tracing::warn!(%error, "prepared_statements=yes has no effect: pg_prepared_statements can't be read");
+        }),
     }
     forget(conn);
+    Ok(())
 }
 
 fn warn(what: &str) {

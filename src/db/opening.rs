@@ -7,12 +7,17 @@ use diesel::{
 
 use super::{Conn, DatabaseUrl, kept, postgres_url};
 
+/// How much of the file a connection keeps in memory: in KiB, which SQLite writes as less than nothing. What a reader keeps is
+/// out of date with the next commit.
+const READERS_CACHE: i64 = -512;
+const WRITERS_CACHE: i64 = -2000;
+
 /// What a connection may do to its database besides what it is asked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Opening {
     /// Puts SQLite's settings in force that stay with the file.
     Use,
-    /// As `Use`, and keeps few of SQLite's pages: with every commit of another connection they are out of date.
+    /// As `Use`, and keeps fewer of SQLite's pages.
     Read,
     /// Nothing at all, and writes are refused.
     Look,
@@ -42,7 +47,7 @@ fn postgres(url: &str) -> Result<PgConnection, ConnectionError> {
     let (url, may_keep) = postgres_url::for_libpq(url);
     let mut conn = PgConnection::establish(&url).map_err(without_password)?;
     if may_keep {
-        kept::forget_if_shared(&mut conn);
+        kept::forget_if_shared(&mut conn)?;
     } else {
         kept::forget(&mut conn);
     }
@@ -81,11 +86,10 @@ fn sqlite(path: &str, opening: Opening) -> Result<SqliteConnection, ConnectionEr
          PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; PRAGMA trusted_schema = OFF;",
     )
     .map_err(ConnectionError::CouldntSetupConfiguration)?;
-    assert_settings(&mut conn)?;
-    if opening == Opening::Read {
-        conn.batch_execute("PRAGMA cache_size = -512")
-            .map_err(ConnectionError::CouldntSetupConfiguration)?;
-    }
+    let cache = if opening == Opening::Read { READERS_CACHE } else { WRITERS_CACHE };
+    conn.batch_execute(&format!("PRAGMA cache_size = {cache}"))
+        .map_err(ConnectionError::CouldntSetupConfiguration)?;
+    assert_settings(&mut conn, cache)?;
     Ok(conn)
 }
 
@@ -101,13 +105,16 @@ struct Settings {
     recursive_triggers: i64,
     #[diesel(sql_type = sql_types::BigInt)]
     timeout: i64,
+    #[diesel(sql_type = sql_types::BigInt)]
+    cache_size: i64,
 }
 
 /// A pragma that is not understood is ignored in silence, so each is read back.
-fn assert_settings(conn: &mut SqliteConnection) -> Result<(), ConnectionError> {
+fn assert_settings(conn: &mut SqliteConnection, cache_size: i64) -> Result<(), ConnectionError> {
     let found: Settings = sql_query(
-        "SELECT journal_mode, synchronous, foreign_keys, recursive_triggers, timeout FROM pragma_journal_mode, \
-         pragma_synchronous, pragma_foreign_keys, pragma_recursive_triggers, pragma_busy_timeout",
+        "SELECT journal_mode, synchronous, foreign_keys, recursive_triggers, timeout, cache_size \
+         FROM pragma_journal_mode, pragma_synchronous, pragma_foreign_keys, pragma_recursive_triggers, \
+         pragma_busy_timeout, pragma_cache_size",
     )
     .get_result(conn)
     .map_err(ConnectionError::CouldntSetupConfiguration)?;
@@ -117,6 +124,7 @@ fn assert_settings(conn: &mut SqliteConnection) -> Result<(), ConnectionError> {
         foreign_keys: 1,
         recursive_triggers: 1,
         timeout: 5000,
+        cache_size,
     };
     if found == wanted {
         return Ok(());

@@ -101,7 +101,7 @@ pub(super) struct Pool {
 }
 
 /// What a connection is lent for. It keeps its answer to itself, so that whatever is around it is compiled once for all of them.
-type Work = Box<dyn FnOnce(&mut Conn, &Heard) + Send>;
+type Errand = Box<dyn FnOnce(&mut Conn, &Heard) + Send>;
 
 impl Pool {
     /// Has `work` done on one of the connections, however long that takes.
@@ -113,8 +113,8 @@ impl Pool {
         T: Send + 'static,
         F: FnOnce(&mut Conn) -> Result<T> + Send + 'static,
     {
-        let (work, answer) = keeping_its_answer(|conn, _| work(conn));
-        self.lend(work, Heard::now()).await?;
+        let (errand, answer) = keeping_its_answer(|conn, _| work(conn));
+        self.lend(errand, Heard::now()).await?;
         answer.await.map_err(internal)?
     }
 
@@ -128,33 +128,33 @@ impl Pool {
         T: Send + 'static,
         F: FnOnce(&mut Conn, &Heard) -> Result<T> + Send + 'static,
     {
-        let (work, answer) = keeping_its_answer(work);
+        let (errand, answer) = keeping_its_answer(work);
         if self.is_remote {
-            self.lend_while_heard(work).await?;
+            self.lend_while_heard(errand).await?;
         } else {
-            self.lend(work, Heard::now()).await?;
+            self.lend(errand, Heard::now()).await?;
         }
         answer.await.map_err(internal)?
     }
 
-    async fn lend(&self, work: Work, heard: Heard) -> Result<()> {
+    async fn lend(&self, errand: Errand, heard: Heard) -> Result<()> {
         let (turn, (_, connections)) = (self.turn().await?, self.connections.now());
         let worked = tokio::task::spawn_blocking(move || {
-            work(&mut *get(&connections)?, &heard);
+            errand(&mut *get(&connections)?, &heard);
             drop(turn);
             Ok(())
         });
         worked.await.map_err(internal)?
     }
 
-    async fn lend_while_heard(self: &Arc<Self>, work: Work) -> Result<()> {
+    async fn lend_while_heard(self: &Arc<Self>, errand: Errand) -> Result<()> {
         let heard = Heard::now();
         let (turn, (age, connections)) = (self.turn().await?, self.connections.now());
         let hears = heard.clone();
         let mut worked = tokio::task::spawn_blocking(move || {
             let mut conn = get(&connections)?;
             conn.set_instrumentation(Listener::of(hears.clone()));
-            work(&mut conn, &hears);
+            errand(&mut conn, &hears);
             Ok(())
         });
         let pool = Arc::clone(self);
@@ -207,20 +207,20 @@ impl Pool {
     }
 }
 
-/// Where its answer is once it was done.
+/// `work` as an errand, and where its answer is once that was done.
 fn keeping_its_answer<T: Send + 'static>(
     work: impl FnOnce(&mut Conn, &Heard) -> Result<T> + Send + 'static,
-) -> (Work, oneshot::Receiver<Result<T>>) {
+) -> (Errand, oneshot::Receiver<Result<T>>) {
     let (answer, answered) = oneshot::channel();
-    let work = move |conn: &mut Conn, heard: &Heard| {
+    let errand = move |conn: &mut Conn, heard: &Heard| {
         // Perhaps nobody waits for it any more.
         let _ = answer.send(work(conn, heard));
     };
-    (Box::new(work), answered)
+    (Box::new(errand), answered)
 }
 
-fn internal(panic: impl std::error::Error + Send + Sync + 'static) -> Error {
-    Error::Internal(Box::new(panic))
+fn internal(error: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::Internal(Box::new(error))
 }
 
 pub(super) fn readers(url: &DatabaseUrl, opening: Opening, age: &Age) -> Pool {

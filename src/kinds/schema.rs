@@ -34,6 +34,8 @@ impl Shape {
         }
     }
 
+    /// Made if it was not yet.
+    ///
     /// # Panics
     /// When the schema is none; schemas are made by this crate.
     fn validator(&self) -> &Validator {

@@ -67,27 +67,27 @@ mod tests {
     fn quiet_hours_hold_a_later_try_back_as_long_as_the_first() {
         let at = |text: &str| text.parse::<Timestamp>().unwrap();
         let now = at("2026-01-05T01:00:00");
-        let night = Some(WallClock::of(Some(&Settings {
+        let night = WallClock::of(Some(&Settings {
             time_zone: "UTC".to_owned(),
             quiet_from: Some(22 * 60),
             quiet_until: Some(7 * 60),
-        })));
-        let next = |quiet: &Option<WallClock>, latest: Option<&str>| {
+        }));
+        let next = |quiet: Option<&WallClock>, latest: Option<&str>| {
             let (deadline, latest) = (Some(at("2026-01-05T12:00:00")), latest.map(at));
             let limits = Limits {
                 deadline,
-                quiet: quiet.clone(),
+                quiet: quiet.cloned(),
                 latest,
             };
             super::next(1, &limits, now)
         };
         let soon = now..now + TimeDelta::minutes(1);
-        assert!(soon.contains(&next(&None, None)));
-        assert_eq!(next(&night, None), at("2026-01-05T07:00:00"));
-        assert_eq!(next(&night, Some("2026-01-05T09:00:00")), at("2026-01-05T07:00:00"));
-        assert_eq!(next(&night, Some("2026-01-05T03:00:00")), at("2026-01-05T03:00:00"));
+        assert!(soon.contains(&next(None, None)));
+        assert_eq!(next(Some(&night), None), at("2026-01-05T07:00:00"));
+        assert_eq!(next(Some(&night), Some("2026-01-05T09:00:00")), at("2026-01-05T07:00:00"));
+        assert_eq!(next(Some(&night), Some("2026-01-05T03:00:00")), at("2026-01-05T03:00:00"));
         // Once it is late, tries follow one another as ever.
-        assert!(soon.contains(&next(&night, Some("2026-01-05T00:30:00"))));
+        assert!(soon.contains(&next(Some(&night), Some("2026-01-05T00:30:00"))));
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! Time zones by their IANA names, as the program brings them along.
 
-use jiff::tz::{AmbiguousOffset, Offset, TimeZone, db};
+use jiff::tz::{AmbiguousOffset, Offset, TimeZone, TimeZoneName};
 
 use crate::db::Timestamp;
 
 /// A name in the data that is no place's.
-const NONE: &str = "Factory";
+const NOWHERE: &str = "Factory";
 
 /// A time zone, with a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +17,7 @@ impl Zone {
     /// The zone of exactly this name.
     pub fn named(name: &str) -> Option<Self> {
         let zone = TimeZone::get(name).ok()?;
-        (zone.iana_name() == Some(name) && name != NONE).then_some(Self(zone))
+        (zone.iana_name() == Some(name) && name != NOWHERE).then_some(Self(zone))
     }
 
     pub fn name(&self) -> &str {
@@ -51,8 +51,8 @@ fn difference(offset: Offset) -> chrono::TimeDelta {
 }
 
 /// The name of every zone.
-pub fn names() -> impl Iterator<Item = String> {
-    db().available().map(|name| name.to_string()).filter(|name| name != NONE)
+pub fn names() -> impl Iterator<Item = TimeZoneName<'static>> {
+    jiff::tz::db().available().filter(|name| name.as_str() != NOWHERE)
 }
 
 #[cfg(test)]
@@ -62,10 +62,10 @@ mod tests {
     #[test]
     fn every_name_is_a_zones_and_nothing_else_is() {
         for name in names() {
-            assert_eq!(Zone::named(&name).unwrap().name(), name);
+            assert_eq!(Zone::named(name.as_str()).unwrap().name(), name.as_str());
         }
         assert!(names().count() > 400);
-        for name in ["", "europe/berlin", "Mars/Olympus", "Etc/Unknown", NONE, "UTC "] {
+        for name in ["", "europe/berlin", "Mars/Olympus", "Etc/Unknown", NOWHERE, "UTC "] {
             assert_eq!(Zone::named(name), None, "{name}");
         }
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use countersign::app::{App, registry};
 use countersign::config::Config;
 use countersign::db::Clock;
-use countersign::kinds::{Case, Change, Kind, Lock};
+use countersign::kinds::{Case, Change, JsonObject, Kind, Lock};
 use countersign::shop::import;
 use countersign::store::people::Role;
 use serde_json::{Value, json};
@@ -95,8 +95,10 @@ fn every_name_is_used_once_and_every_kind_has_its_template() {
         assert!(Path::new(&template).exists(), "{template}");
         assert!(spec.version >= 1 && !spec.title.is_empty(), "{}", spec.name);
         assert_eq!(spec.shape.schema()["additionalProperties"], false, "{}", spec.name);
+        assert!(spec.shape.check(&JsonObject::new()).is_err(), "{} needs no arguments", spec.name);
     }
     for read in registry.reads() {
+        let _ = read.spec().shape.check(&JsonObject::new());
         assert!(names.insert(read.spec().name.to_owned()), "{} is there twice", read.spec().name);
     }
     for own in ["get_action_status", "list_actions", "withdraw_action"] {
