@@ -193,7 +193,7 @@ pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output
         Err(panic) => tracing::warn!(%panic, "messages under way are delivered again later"),
     }
     auth.write_down_the_last_failures().await;
-    ended.map_err(|panic| Error::Internal(Box::new(panic)))?.map_err(listener_error)
+    ended.map_err(Error::internal)?.map_err(listener_error)
 }
 
 /// One worker's application: shared state, headers for every answer, and the table of routes.

@@ -62,7 +62,7 @@ const TRIES: u32 = 8;
 
 /// What is done in a transaction. It is boxed, so that whatever is around it is compiled once for each type of answer.
 type Work<T> = Box<dyn Fn(&mut Conn) -> QueryResult<T> + Send>;
-/// The same, where the write that looks whether it was done may have to do it.
+/// The same, shared by the tries of [`Db::write_once`].
 type Shared<T> = Arc<dyn Fn(&mut Conn) -> QueryResult<T> + Send + Sync>;
 
 /// A handle to the database; cheap to clone.

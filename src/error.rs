@@ -154,6 +154,11 @@ impl From<Denial> for Error {
 }
 
 impl Error {
+    /// A defect of this program, by its cause.
+    pub fn internal(cause: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::Internal(Box::new(cause))
+    }
+
     /// The code that a caller is told.
     pub fn code(&self) -> Code {
         match self {

@@ -143,8 +143,6 @@ impl Metrics {
         }
         self.writes_under_way.set(i64::try_from(gate.db.writes_under_way()).unwrap_or(i64::MAX));
         self.calls_waiting.set(i64::try_from(gate.waiters.waiting()).unwrap_or(i64::MAX));
-        TextEncoder::new()
-            .encode_to_string(&self.registry.gather())
-            .map_err(|error| Error::Internal(Box::new(error)))
+        TextEncoder::new().encode_to_string(&self.registry.gather()).map_err(Error::internal)
     }
 }

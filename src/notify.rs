@@ -17,7 +17,7 @@ mod plan;
 mod timing;
 pub mod wishes;
 mod worker;
-pub mod zone;
+mod zone;
 
 use std::{future::Future, pin::Pin, sync::Arc};
 
@@ -26,6 +26,7 @@ pub use health::{Delivering, Delivery, LISTED};
 pub use leave::{Leaving, PATH as LEAVE_PATH};
 pub use letter::{Addressee, LeftOut, Letter, Told};
 pub use worker::Workers;
+pub use zone::names as time_zones;
 
 use crate::{auth::Secret, workflow::Gate};
 

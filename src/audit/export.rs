@@ -135,7 +135,7 @@ fn line(event: &Event) -> String {
 }
 
 fn rows(events: &[Event], with_names: bool) -> Result<String> {
-    let defect = |error: csv::Error| Error::Internal(Box::new(error));
+    let defect = |error: csv::Error| Error::internal(error);
     let mut file = WriterBuilder::new().from_writer(Vec::new());
     if with_names {
         file.write_record(COLUMNS).map_err(defect)?;
@@ -161,8 +161,8 @@ fn rows(events: &[Event], with_names: bool) -> Result<String> {
         ];
         file.write_record(row.map(|cell| inert(cell))).map_err(defect)?;
     }
-    let bytes = file.into_inner().map_err(|error| Error::Internal(Box::new(error.into_error())))?;
-    String::from_utf8(bytes).map_err(|error| Error::Internal(Box::new(error)))
+    let bytes = file.into_inner().map_err(|error| Error::internal(error.into_error()))?;
+    String::from_utf8(bytes).map_err(Error::internal)
 }
 
 /// A cell that a spreadsheet takes for text.

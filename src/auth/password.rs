@@ -25,8 +25,8 @@ static HASHERS: LazyLock<Runtime> = LazyLock::new(|| {
 });
 
 thread_local! {
-    /// Asked of the allocator for each hash anew, it would stay with the process many times over; and whatever was freed
-    /// after it as well, because glibc takes the largest piece that it was ever given back for what it should keep.
+    /// Asked of the allocator for each hash anew, it would stay with the process many times over. It goes with the thread, some
+    /// seconds after the last hash.
     static MEMORY: RefCell<Vec<Block>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -49,10 +49,10 @@ pub(super) async fn verify(password: &str, hash: Option<String>) -> Result<bool>
     let password = password.to_owned();
     bounded(move || {
         let known = hash.is_some();
-        let hash = hash.map_or_else(|| nobodys().ok(), |hash| PasswordHash::new(&hash).ok());
-        hash.and_then(|hash| is_of(&hash, password.as_bytes())) == Some(true) && known
+        let hash = hash.map_or_else(|| nobodys().map(Some), |hash| Ok(PasswordHash::new(&hash).ok()))?;
+        Ok(hash.and_then(|hash| is_of(&hash, password.as_bytes())) == Some(true) && known)
     })
-    .await
+    .await?
 }
 
 async fn bounded<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
@@ -72,7 +72,7 @@ async fn bounded<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -
         let _permit = permit;
         work()
     };
-    HASHERS.spawn_blocking(work).await.map_err(internal)
+    HASHERS.spawn_blocking(work).await.map_err(Error::internal)
 }
 
 /// Hashes that do not end, as many as may be under way.
@@ -102,17 +102,19 @@ fn hash_now(password: &str) -> Result<String> {
 
 /// What is looked at when there is no such person, so that the answer takes as long. It was not made of any password.
 fn nobodys() -> Result<PasswordHash> {
-    let salt = Salt::new(&[0; Salt::RECOMMENDED_LENGTH]).map_err(internal)?;
-    by_default(salt, Output::new(&[0; Params::DEFAULT_OUTPUT_LEN]).map_err(internal)?)
+    let salt = Salt::new(&[0; Salt::RECOMMENDED_LENGTH]).map_err(Error::internal)?;
+    by_default(salt, Output::new(&[0; Params::DEFAULT_OUTPUT_LEN]).map_err(Error::internal)?)
 }
 
 fn computed(argon2: &Argon2<'_>, password: &[u8], salt: &[u8], length: usize) -> Result<Output> {
     let mut hash = vec![0; length];
     MEMORY.with_borrow_mut(|memory| {
         memory.resize(argon2.params().block_count(), Block::new());
-        argon2.hash_password_into_with_memory(password, salt, &mut hash, memory).map_err(internal)
+        argon2
+            .hash_password_into_with_memory(password, salt, &mut hash, memory)
+            .map_err(Error::internal)
     })?;
-    Output::new(&hash).map_err(internal)
+    Output::new(&hash).map_err(Error::internal)
 }
 
 /// A hash as the library makes it unless told otherwise.
@@ -120,14 +122,10 @@ fn by_default(salt: Salt, hash: Output) -> Result<PasswordHash> {
     Ok(PasswordHash {
         algorithm: Algorithm::default().ident(),
         version: Some(Version::default().into()),
-        params: ParamsString::try_from(&Params::default()).map_err(internal)?,
+        params: ParamsString::try_from(&Params::default()).map_err(Error::internal)?,
         salt: Some(salt),
         hash: Some(hash),
     })
-}
-
-fn internal(error: impl std::error::Error + Send + Sync + 'static) -> Error {
-    Error::Internal(Box::new(error))
 }
 
 #[cfg(test)]
@@ -148,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_for_nobody_is_like_a_hash_and_no_passwords() {
+    fn nobodys_hash_has_the_form_of_any_other_and_is_of_no_password() {
         let (nobodys, hash) = (nobodys().unwrap(), hash_now("one").unwrap());
         let hash = PasswordHash::new(&hash).unwrap();
         let form = |hash: &PasswordHash| {

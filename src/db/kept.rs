@@ -10,7 +10,7 @@ use diesel::{
     sql_query, sql_types,
 };
 
-use super::trouble::is_lost_connection;
+use super::trouble::{Trouble, trouble};
 
 /// In Postgres's words, when a table is no longer what it was. In another language `told_apart` takes care of it.
 const OUTDATED: &str = "cached plan must not change result type";
@@ -30,16 +30,21 @@ struct Statements {
 /// that may not look.
 ///
 /// # Errors
-/// If the connection is gone already.
+/// If the database is away.
 pub(super) fn forget_if_shared(conn: &mut PgConnection) -> Result<(), ConnectionError> {
     let found =
         sql_query("SELECT COUNT(*) AS kept FROM pg_prepared_statements").get_result::<Statements>(conn);
     match found {
         Ok(Statements { kept: 0 }) => return Ok(()),
         Ok(Statements { kept }) => warn(&format!("a new connection finds {kept} statements")),
-        Err(error) if is_lost_connection(&error) => return Err(ConnectionError::CouldntSetupConfiguration(error)),
+        Err(error) if trouble(&error) == Trouble::Away => {
+            return Err(ConnectionError::CouldntSetupConfiguration(error));
+        }
         Err(error) => BLIND.call_once(|| {
-            tracing::warn!(%error, "prepared_statements=yes has no effect: pg_prepared_statements can't be read");
+            tracing::warn!(
+                %error,
+                "prepared_statements=yes has no effect: pg_prepared_statements can't be read"
+            );
         }),
     }
     forget(conn);

@@ -7,9 +7,9 @@ use diesel::{
 
 use super::{Conn, DatabaseUrl, kept, postgres_url};
 
-/// How much of the file a connection keeps in memory: in KiB, which SQLite writes as less than nothing. What a reader keeps is
-/// out of date with the next commit.
+/// How much of the file a reader may keep in memory, in KiB as a negative number: with the next commit it is out of date.
 const READERS_CACHE: i64 = -512;
+/// The same for a writer: what SQLite does by itself.
 const WRITERS_CACHE: i64 = -2000;
 
 /// What a connection may do to its database besides what it is asked.

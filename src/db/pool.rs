@@ -115,7 +115,7 @@ impl Pool {
     {
         let (errand, answer) = keeping_its_answer(|conn, _| work(conn));
         self.lend(errand, Heard::now()).await?;
-        answer.await.map_err(internal)?
+        answer.await.map_err(Error::internal)?
     }
 
     /// Has `work` done on one of the connections. If the server falls silent meanwhile, all connections are given up, and what
@@ -134,7 +134,7 @@ impl Pool {
         } else {
             self.lend(errand, Heard::now()).await?;
         }
-        answer.await.map_err(internal)?
+        answer.await.map_err(Error::internal)?
     }
 
     async fn lend(&self, errand: Errand, heard: Heard) -> Result<()> {
@@ -144,7 +144,7 @@ impl Pool {
             drop(turn);
             Ok(())
         });
-        worked.await.map_err(internal)?
+        worked.await.map_err(Error::internal)?
     }
 
     async fn lend_while_heard(self: &Arc<Self>, errand: Errand) -> Result<()> {
@@ -163,7 +163,7 @@ impl Pool {
             loop {
                 let deadline = heard.deadline();
                 match tokio::time::timeout_at(deadline.into(), &mut worked).await {
-                    Ok(worked) => return worked.map_err(internal)?,
+                    Ok(worked) => return worked.map_err(Error::internal)?,
                     Err(_) if heard.deadline() > deadline => {}
                     Err(_) => break,
                 }
@@ -174,7 +174,7 @@ impl Pool {
             pool.wait_for(worked, turn);
             Err(Error::Unavailable("the database server said nothing for too long".into()))
         });
-        watched.await.map_err(internal)?
+        watched.await.map_err(Error::internal)?
     }
 
     /// The thread has to be waited for. The turn is another's by now, unless too many wait like that already.
@@ -217,10 +217,6 @@ fn keeping_its_answer<T: Send + 'static>(
         let _ = answer.send(work(conn, heard));
     };
     (Box::new(errand), answered)
-}
-
-fn internal(error: impl std::error::Error + Send + Sync + 'static) -> Error {
-    Error::Internal(Box::new(error))
 }
 
 pub(super) fn readers(url: &DatabaseUrl, opening: Opening, age: &Age) -> Pool {

@@ -34,8 +34,6 @@ impl Shape {
         }
     }
 
-    /// Made if it was not yet.
-    ///
     /// # Panics
     /// When the schema is none; schemas are made by this crate.
     fn validator(&self) -> &Validator {

@@ -156,7 +156,7 @@ impl Mailer {
                 .raw_header(raw("List-Unsubscribe-Post", "List-Unsubscribe=One-Click"));
         }
         let body = MultiPart::alternative_plain_html(rendered.text, rendered.html);
-        builder.multipart(body).map_err(|error| Error::Internal(Box::new(error)))
+        builder.multipart(body).map_err(Error::internal)
     }
 
     fn message_id(&self, id: &str) -> String {

@@ -57,16 +57,6 @@ pub fn default_timing(role: Role) -> Timing {
     if role.decides() { Timing::AtOnce } else { Timing::Never }
 }
 
-/// A time zone by its IANA name.
-///
-/// # Errors
-/// `invalid_params`.
-pub fn zone(name: &str) -> Result<Zone, Denial> {
-    Zone::named(name).ok_or_else(|| {
-        Denial::invalid("time_zone", "time_zone must be the name of a time zone, such as Europe/Berlin.")
-    })
-}
-
 impl Notifier {
     /// A person's wishes as they are kept.
     pub async fn wishes(&self, person_id: &str) -> Result<Wishes> {
@@ -110,7 +100,10 @@ impl Notifier {
     }
 
     fn judge(&self, wishes: &Wishes) -> Result<(), Denial> {
-        zone(&wishes.settings.time_zone)?;
+        if Zone::named(&wishes.settings.time_zone).is_none() {
+            let sentence = "time_zone must be the name of a time zone, such as Europe/Berlin.";
+            return Err(Denial::invalid("time_zone", sentence));
+        }
         let minute = |minute: Option<i32>| minute.is_none_or(|minute| (0..24 * 60).contains(&minute));
         let (from, until) = (wishes.settings.quiet_from, wishes.settings.quiet_until);
         if from.is_some() != until.is_some()

@@ -87,6 +87,8 @@ fn see(params: String, case: &dyn Case) -> Look {
 fn every_name_is_used_once_and_every_kind_has_its_template() {
     let registry = registry(&Config::on("sqlite://unused.db").unwrap(), Clock::default());
     let mut names = BTreeSet::new();
+    // Arguments' validators are made when they are first needed; a schema that is none panics then.
+    let arguments = JsonObject::new();
     for kind in registry.kinds() {
         let spec = kind.spec();
         assert!(spec.name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{}", spec.name);
@@ -95,10 +97,10 @@ fn every_name_is_used_once_and_every_kind_has_its_template() {
         assert!(Path::new(&template).exists(), "{template}");
         assert!(spec.version >= 1 && !spec.title.is_empty(), "{}", spec.name);
         assert_eq!(spec.shape.schema()["additionalProperties"], false, "{}", spec.name);
-        assert!(spec.shape.check(&JsonObject::new()).is_err(), "{} needs no arguments", spec.name);
+        assert!(spec.shape.check(&arguments).is_err(), "{} needs no arguments", spec.name);
     }
     for read in registry.reads() {
-        let _ = read.spec().shape.check(&JsonObject::new());
+        let _ = read.spec().shape.check(&arguments);
         assert!(names.insert(read.spec().name.to_owned()), "{} is there twice", read.spec().name);
     }
     for own in ["get_action_status", "list_actions", "withdraw_action"] {

@@ -97,8 +97,8 @@ async fn nothing_is_seen_or_told_before_the_commit(database: &Database) {
         }
         first.let_go();
         let last = last.until_held().await;
-        let told = usize::from(first.is_answered()) + usize::from(between.is_finished());
         let seen = table.rows();
+        let told = usize::from(first.is_answered()) + usize::from(between.is_finished());
         assert!(told <= seen.len(), "{told} were told of their commit, and {seen:?} are committed");
         assert!(!seen.contains(&"2".to_owned()), "the last has run, and is not committed");
         last.release().await;

@@ -50,13 +50,9 @@ pub fn connector(authority: Option<&Authority>) -> Result<TlsConnector> {
         roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
     };
     for certificate in authority.into_iter().flat_map(|authority| &authority.0) {
-        roots.add(certificate.clone()).map_err(internal)?;
+        roots.add(certificate.clone()).map_err(Error::internal)?;
     }
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
-    let config = config.with_safe_default_protocol_versions().map_err(internal)?;
+    let config = config.with_safe_default_protocol_versions().map_err(Error::internal)?;
     Ok(TlsConnector::from(Arc::new(config.with_root_certificates(roots).with_no_client_auth())))
-}
-
-fn internal(error: rustls::Error) -> Error {
-    Error::Internal(Box::new(error))
 }
