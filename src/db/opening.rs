@@ -8,7 +8,7 @@ use diesel::{
 use super::{Conn, DatabaseUrl, kept, postgres_url};
 
 /// How much of the file a reader may keep in memory, in KiB as a negative number: with the next commit it is out of date.
-const READERS_CACHE: i64 = -512;
+const READERS_CACHE: i64 = -768;
 /// The same for a writer: what SQLite does by itself.
 const WRITERS_CACHE: i64 = -2000;
 
