@@ -30,20 +30,21 @@ struct Statements {
 /// that may not look.
 ///
 /// # Errors
-/// If the database is away.
+/// If the database is away, or has a conflict of its own.
 pub(super) fn forget_if_shared(conn: &mut PgConnection) -> Result<(), ConnectionError> {
     let found =
         sql_query("SELECT COUNT(*) AS kept FROM pg_prepared_statements").get_result::<Statements>(conn);
     match found {
         Ok(Statements { kept: 0 }) => return Ok(()),
         Ok(Statements { kept }) => warn(&format!("a new connection finds {kept} statements")),
-        Err(error) if trouble(&error) == Trouble::Away => {
+        Err(error) if trouble(&error) != Trouble::Defect => {
             return Err(ConnectionError::CouldntSetupConfiguration(error));
         }
         Err(error) => BLIND.call_once(|| {
             tracing::warn!(
                 %error,
-                "prepared_statements=yes has no effect: pg_prepared_statements can't be read"
+                "connections keep no statements, although DATABASE_URL says prepared_statements=yes: \
+                 pg_prepared_statements can't be read"
             );
         }),
     }
