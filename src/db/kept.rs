@@ -30,7 +30,7 @@ struct Statements {
 /// that may not look.
 ///
 /// # Errors
-/// If the database is away, or has a conflict of its own.
+/// If the database is away, or a standby of it cancels the look.
 pub(super) fn forget_if_shared(conn: &mut PgConnection) -> Result<(), ConnectionError> {
     let found =
         sql_query("SELECT COUNT(*) AS kept FROM pg_prepared_statements").get_result::<Statements>(conn);
