@@ -75,7 +75,7 @@ impl Auth {
     pub async fn session(&self, cookie: &str) -> Result<Visitor> {
         let presented = self.secret.present(TokenKind::Session, cookie);
         let clock = self.clock.clone();
-        let found = self.db.read(move |conn| {
+        let found = self.db.look_up(move |conn| {
             let session = sessions::find(conn, presented.prefix())?;
             let genuine = presented.matches(session.as_ref().map(|session| session.mac.as_str()));
             let Some(session) = session.filter(|_| genuine) else { return Ok(None) };
@@ -130,7 +130,7 @@ impl Auth {
             TokenKind::Person | TokenKind::Session => ("API token", Actor::Person),
         };
         let presented = self.secret.present(kind, text);
-        let found = self.db.read(move |conn| {
+        let found = self.db.look_up(move |conn| {
             let stored = credentials::find(conn, presented.prefix())?;
             let genuine = presented.matches(stored.as_ref().map(|stored| stored.mac.as_str()));
             let Some(stored) = stored else { return Ok(Err(None)) };

@@ -20,6 +20,8 @@ mod postgres_url;
 mod prepared;
 mod pulse;
 mod silence;
+#[cfg(test)]
+mod tests;
 mod trouble;
 mod verdict;
 mod writer;
@@ -151,6 +153,23 @@ impl Db {
     async fn read_boxed<T: Send + 'static>(&self, work: Work<T>) -> Result<T> {
         let read = move |conn: &mut Conn, _: &_| conn.transact(conn::Mode::Read, &work).map_err(Error::from);
         self.readers.ask(read).await
+    }
+
+    /// Runs a read of a few rows that are found by their keys. On SQLite it runs where it is called, unless it would have to
+    /// wait: handing it to another thread takes longer than the read itself.
+    pub fn look_up<T, F>(&self, work: F) -> impl Future<Output = Result<T>> + Send
+    where
+        T: Send + 'static,
+        F: Fn(&mut Conn) -> QueryResult<T> + Send + 'static,
+    {
+        self.look_up_boxed(Box::new(work))
+    }
+
+    async fn look_up_boxed<T: Send + 'static>(&self, work: Work<T>) -> Result<T> {
+        match self.readers.at_once(|conn| conn.transact(conn::Mode::Read, &work)) {
+            Some(found) => Ok(found),
+            None => self.read_boxed(work).await,
+        }
     }
 
     /// Runs one write and answers after its commit. What the closure returns is committed, a `Denial` inside it too; only a

@@ -8,7 +8,7 @@ use std::{
 
 use diesel::{QueryableByName, RunQueryDsl, connection::SimpleConnection, sql_query, sql_types};
 
-use super::{Conn, QueryResult, conn::Mode, pool::CHECKOUT, trouble};
+use super::{Conn, Prepare, QueryResult, conn::Mode, pool::CHECKOUT, trouble};
 
 /// For how long after its last write a process is taken to want to write again.
 const NEAR: Duration = Duration::from_secs(1);
@@ -48,7 +48,7 @@ impl Neighbours {
             #[diesel(sql_type = sql_types::BigInt)]
             data_version: i64,
         }
-        let version = sql_query("PRAGMA data_version").get_result::<Row>(conn)?.data_version;
+        let version = sql_query("PRAGMA data_version").prepared().get_result::<Row>(conn)?.data_version;
         if self.version.replace(version).is_some_and(|before| before != version) {
             self.wrote = Some(Instant::now());
         }

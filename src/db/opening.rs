@@ -12,6 +12,9 @@ const READERS_CACHE: i64 = -768;
 /// The same for a writer: what SQLite does by itself.
 const WRITERS_CACHE: i64 = -2000;
 
+/// How long SQLite itself waits for a lock.
+pub(super) const PATIENCE: &str = "PRAGMA busy_timeout = 5000";
+
 /// What a connection may do to its database besides what it is asked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Opening {
@@ -73,22 +76,20 @@ fn without_password(error: ConnectionError) -> ConnectionError {
 
 fn sqlite(path: &str, opening: Opening) -> Result<SqliteConnection, ConnectionError> {
     let mut conn = SqliteConnection::establish(path)?;
+    let mut set = |settings: &str| {
+        // The time-out comes first: switching to WAL needs a lock that another process may hold.
+        let settings = format!("{PATIENCE}; PRAGMA trusted_schema = OFF; {settings}");
+        conn.batch_execute(&settings).map_err(ConnectionError::CouldntSetupConfiguration)
+    };
     if opening == Opening::Look {
-        conn.batch_execute(
-            "PRAGMA busy_timeout = 5000; PRAGMA query_only = ON; PRAGMA trusted_schema = OFF;",
-        )
-        .map_err(ConnectionError::CouldntSetupConfiguration)?;
+        set("PRAGMA query_only = ON")?;
         return Ok(conn);
     }
-    // The time-out comes first: switching to WAL needs a lock that another process may hold.
-    conn.batch_execute(
-        "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
-         PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; PRAGMA trusted_schema = OFF;",
-    )
-    .map_err(ConnectionError::CouldntSetupConfiguration)?;
     let cache = if opening == Opening::Read { READERS_CACHE } else { WRITERS_CACHE };
-    conn.batch_execute(&format!("PRAGMA cache_size = {cache}"))
-        .map_err(ConnectionError::CouldntSetupConfiguration)?;
+    set(&format!(
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
+         PRAGMA recursive_triggers = ON; PRAGMA cache_size = {cache}"
+    ))?;
     assert_settings(&mut conn, cache)?;
     Ok(conn)
 }

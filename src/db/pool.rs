@@ -1,8 +1,14 @@
 //! Connections: where the database is, and whose turn it is to use one.
 
-use std::{fmt, str::FromStr, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
+    str::FromStr,
+    sync::Arc,
+    time::Duration,
+};
 
-use diesel::Connection;
+use diesel::{Connection, QueryResult, connection::SimpleConnection};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, oneshot},
     task::JoinHandle,
@@ -11,7 +17,7 @@ use tokio::{
 use super::{
     Conn,
     connections::{Age, Connections, Pooled, get},
-    opening::Opening,
+    opening::{Opening, PATIENCE},
     postgres_url,
     silence::{Heard, Listener},
 };
@@ -137,6 +143,17 @@ impl Pool {
         answer.await.map_err(Error::internal)?
     }
 
+    /// Does `work` here and now, if the database is a file of this machine, a connection is free, and nothing has to be waited
+    /// for. Nothing is answered otherwise.
+    pub(super) fn at_once<T>(&self, work: impl FnOnce(&mut Conn) -> QueryResult<T>) -> Option<T> {
+        if self.is_remote {
+            return None;
+        }
+        let _turn = self.turns.try_acquire().ok()?;
+        let mut conn = self.connections.now().1.try_get()?;
+        catch_unwind(AssertUnwindSafe(|| without_waiting(&mut conn, work))).ok()?.ok()
+    }
+
     async fn lend(&self, errand: Errand, heard: Heard) -> Result<()> {
         let (turn, (_, connections)) = (self.turn().await?, self.connections.now());
         let worked = tokio::task::spawn_blocking(move || {
@@ -205,6 +222,14 @@ impl Pool {
     pub(super) fn get(&self) -> Result<Pooled> {
         get(&self.connections.now().1)
     }
+}
+
+/// Does `work`, which fails at once where SQLite's file is locked.
+fn without_waiting<T>(conn: &mut Conn, work: impl FnOnce(&mut Conn) -> QueryResult<T>) -> QueryResult<T> {
+    conn.batch_execute("PRAGMA busy_timeout = 0")?;
+    let outcome = work(conn);
+    conn.batch_execute(PATIENCE)?;
+    outcome
 }
 
 /// `work` as an errand, and where its answer is once that was done.

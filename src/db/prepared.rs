@@ -1,14 +1,17 @@
 //! Statements that a connection prepares once.
 
 use diesel::{
-    QueryResult, RunQueryDsl, Selectable,
+    Connection, QueryResult, RunQueryDsl, Selectable,
     backend::Backend,
     pg::{Pg, PgQueryBuilder},
     query_builder::{AstPass, Query, QueryBuilder, QueryFragment, QueryId},
+    sql_types::Integer,
 };
 
-/// A statement that its connection keeps under its text. Diesel by itself prepares anew, each time, whatever may have many
-/// texts: SQL of our own, a change, a list of values.
+use super::Conn;
+
+/// A statement that its connection keeps under its text. Diesel by itself keeps what has one text, an insert too, and prepares
+/// anew, each time, whatever may have many: SQL of our own, a change, a list of values.
 #[derive(Debug, Clone, Copy)]
 pub struct Prepared<Q>(Q);
 
@@ -43,6 +46,38 @@ pub trait Prepare: Sized {
 
 impl<Q: QueryId> Prepare for Q {}
 
+impl<Q> Prepared<Q>
+where
+    Q: QueryFragment<<Conn as Connection>::Backend> + QueryId,
+{
+    /// Makes a change, and answers how many rows it changed. It is sent as one that answers its rows: where nothing is answered,
+    /// diesel does not ask this type whether it may be kept.
+    pub fn execute(self, conn: &mut Conn) -> QueryResult<usize> {
+        let rows: Vec<i32> = Prepared(Answering(self.0)).load(conn)?;
+        Ok(rows.len())
+    }
+}
+
+/// A change that answers one number for each row.
+#[derive(QueryId)]
+struct Answering<Q>(Q);
+
+impl<Q, DB> QueryFragment<DB> for Answering<Q>
+where
+    Q: QueryFragment<DB>,
+    DB: Backend,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        self.0.walk_ast(out.reborrow())?;
+        out.push_sql(" RETURNING 1");
+        Ok(())
+    }
+}
+
+impl<Q> Query for Answering<Q> {
+    type SqlType = Integer;
+}
+
 impl<Q, DB> QueryFragment<DB> for Prepared<Q>
 where
     Q: QueryFragment<DB>,
@@ -72,6 +107,19 @@ impl<Q, C> RunQueryDsl<C> for Prepared<Q> {}
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    };
+
+    use diesel::{
+        SqliteConnection,
+        connection::{InstrumentationEvent, SimpleConnection},
+        insert_into,
+        prelude::*,
+        update,
+    };
+
     use super::*;
 
     diesel::table! { spoons (id) { id -> BigInt, length -> Text, } }
@@ -81,6 +129,28 @@ mod tests {
     struct Spoon {
         #[expect(dead_code, reason = "named here, not read")]
         length: String,
+    }
+
+    #[test]
+    fn a_change_is_kept_and_answers_how_many_rows_it_changed() {
+        let mut conn = Conn::Sqlite(SqliteConnection::establish(":memory:").unwrap());
+        conn.batch_execute("CREATE TABLE spoons (id INTEGER PRIMARY KEY, length TEXT)").unwrap();
+        let kept = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&kept);
+        conn.set_instrumentation(move |event: InstrumentationEvent<'_>| {
+            if matches!(event, InstrumentationEvent::CacheQuery { .. }) {
+                counted.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        for id in [1, 2, 3] {
+            let spoon = (spoons::id.eq(id), spoons::length.eq("short"));
+            assert_eq!(insert_into(spoons::table).values(spoon).execute(&mut conn), Ok(1));
+        }
+        for (over, changed) in [(0, 3), (1, 2), (3, 0)] {
+            let change = update(spoons::table.filter(spoons::id.gt(over))).set(spoons::length.eq("long"));
+            assert_eq!(change.prepared().execute(&mut conn), Ok(changed));
+        }
+        assert_eq!(kept.load(Ordering::Relaxed), 2, "one insert and one update");
     }
 
     #[test]
