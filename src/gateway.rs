@@ -195,7 +195,7 @@ impl Gateway {
 
     async fn dispatch(&self, caller: &Caller, tool: &Callable, arguments: JsonObject) -> Result<Value> {
         match &tool.target {
-            Target::Own(own) => self.own(caller, *own, tool, &arguments).await,
+            Target::Own(own) => self.own(caller, *own, tool.name, &arguments).await,
             Target::Read(read) => self.read(caller, read, tool.name, arguments).await,
             Target::Request(kind) => {
                 let (arguments, reason, idempotency_key) = split(arguments);

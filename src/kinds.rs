@@ -216,7 +216,7 @@ pub struct ReadSpec {
     /// For agents.
     pub description: &'static str,
     /// The arguments.
-    pub shape: Shape,
+    pub shape: Arc<Shape>,
     /// The answer.
     pub output: JsonObject,
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Arguments, Bound, Caller, Gateway, answered, tools::Callable};
+use super::{Arguments, Bound, Caller, Gateway, answered};
 use crate::{
     db::text_enum,
     error::{Error, Result},
@@ -114,7 +114,7 @@ impl Gateway {
         &self,
         caller: &Caller,
         own: Own,
-        tool: &Callable,
+        tool: &'static str,
         arguments: &JsonObject,
     ) -> Result<Value> {
         match own {
@@ -122,19 +122,19 @@ impl Gateway {
                 let GetStatus {
                     action_id,
                     wait_seconds,
-                } = typed(&tool.shape, arguments)?;
-                self.status(caller, tool.name, &action_id, wait_seconds).await
+                } = typed(arguments)?;
+                self.status(caller, tool, &action_id, wait_seconds).await
             }
-            Own::List => self.list(caller, tool.name, typed(&tool.shape, arguments)?).await,
+            Own::List => self.list(caller, tool, typed(arguments)?).await,
             Own::Withdraw => {
-                let Withdraw { action_id } = typed(&tool.shape, arguments)?;
+                let Withdraw { action_id } = typed(arguments)?;
                 let Caller {
                     agent_id,
                     key_prefix,
                     source,
                     ..
                 } = caller;
-                let view = self.gate.withdraw(agent_id, key_prefix, source, tool.name, &action_id).await?;
+                let view = self.gate.withdraw(agent_id, key_prefix, source, tool, &action_id).await?;
                 Ok(json!(view))
             }
         }

@@ -1,5 +1,7 @@
 //! Every tool there is: the gate's own, the registry's reads, and one per kind.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::{Target, own::Own};
@@ -33,7 +35,7 @@ pub(super) struct Callable {
     /// This program's own text, not the caller's.
     pub(super) name: &'static str,
     scope: Option<&'static str>,
-    pub(super) shape: Shape,
+    shape: Arc<Shape>,
     pub(super) target: Target,
     tool: Tool,
 }
@@ -45,13 +47,12 @@ impl Toolbox {
     pub(super) fn new(registry: &Registry) -> Self {
         let reads = registry.reads().map(|read| {
             let spec = read.spec();
-            let shape = Shape::new(spec.shape.schema().clone());
             let tool =
-                tool(spec.name, spec.title, spec.description, &shape, spec.output.clone(), true, false);
+                tool(spec.name, spec.title, spec.description, &spec.shape, spec.output.clone(), true, false);
             Callable {
                 name: spec.name,
                 scope: Some(spec.scope),
-                shape,
+                shape: Arc::clone(&spec.shape),
                 target: Target::Read(read.clone()),
                 tool,
             }
@@ -63,7 +64,7 @@ impl Toolbox {
             Callable {
                 name: own.as_str(),
                 scope: None,
-                shape,
+                shape: Arc::new(shape),
                 target: Target::Own(own),
                 tool,
             }
@@ -76,7 +77,7 @@ impl Toolbox {
             Callable {
                 name,
                 scope: Some(spec.scope),
-                shape,
+                shape: Arc::new(shape),
                 target: Target::Request(kind.clone()),
                 tool,
             }

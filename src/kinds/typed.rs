@@ -1,6 +1,6 @@
 //! The typed layer: a kind or a read tool as one Rust type.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
@@ -123,7 +123,7 @@ impl<K: ActionKind> Kind for TypedKind<K> {
     }
 
     fn resolve(&self, conn: &mut Conn, arguments: &JsonObject) -> QueryResult<Result<String, Denial>> {
-        match typed(&self.spec.shape, arguments) {
+        match typed(arguments) {
             Ok(arguments) => Ok(self.kind.resolve(conn, arguments)?.map(|params| canonical(&params))),
             Err(denial) => Ok(Err(denial)),
         }
@@ -186,7 +186,7 @@ impl<R: Read> TypedRead<R> {
             scope: R::SCOPE,
             title: R::TITLE,
             description: R::DESCRIPTION,
-            shape: Shape::of::<R::Arguments>(),
+            shape: Arc::new(Shape::of::<R::Arguments>()),
             output: object_schema::<R::Answer>(),
         };
         Self { read, spec }
@@ -199,7 +199,7 @@ impl<R: Read> ReadTool for TypedRead<R> {
     }
 
     fn read(&self, conn: &mut Conn, arguments: &JsonObject) -> QueryResult<Result<Found, Denial>> {
-        let arguments = match typed(&self.spec.shape, arguments) {
+        let arguments = match typed(arguments) {
             Ok(arguments) => arguments,
             Err(denial) => return Ok(Err(denial)),
         };
@@ -211,9 +211,8 @@ impl<R: Read> ReadTool for TypedRead<R> {
     }
 }
 
-/// Checks arguments against the published schema, then reads them into their type.
-pub(crate) fn typed<T: DeserializeOwned>(shape: &Shape, arguments: &JsonObject) -> Result<T, Denial> {
-    shape.check(arguments)?;
+/// Arguments that their [`Shape`] has checked, as their type.
+pub(crate) fn typed<T: DeserializeOwned>(arguments: &JsonObject) -> Result<T, Denial> {
     serde_json::from_value(Value::Object(arguments.clone()))
         .map_err(|_| Denial::invalid("", "The arguments are not in the form the schema asks for."))
 }
