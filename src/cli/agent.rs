@@ -93,7 +93,13 @@ impl Agent {
             } => {
                 let App { auth, gate, .. } = open(config).await?;
                 let known = gate.registry.scopes();
-                print_new(&auth.add_agent(&named.name, &scopes, owner.as_deref(), &known).await?, json);
+                let new = auth.add_agent(&named.name, &scopes, owner.as_deref(), &known).await?;
+                print_new(&new, json);
+                if !json && new.agent.owner_id.is_none() {
+                    say!(
+                        "There is no owner yet who could approve what it asks for; `countersign person add --role owner` makes one."
+                    );
+                }
             }
             Self::List { json, config } => list(config, json).await?,
             Self::Scopes {

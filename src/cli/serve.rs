@@ -58,7 +58,10 @@ pub(super) async fn serve(app: App, listener: TcpListener) -> Result<()> {
     if let Ok(Some(why)) = app.gate.restored().await {
         tracing::warn!("everything is paused until an owner resumes it, because this database was {why}");
     }
-    tracing::info!(listen = %app.config.listen, url = %app.config.public_url(), "serving");
+    let Config {
+        listen, database_url, ..
+    } = &app.config;
+    tracing::info!(%listen, url = %app.config.public_url(), database = %database_url, "serving");
     let stopping = async {
         stopped.await;
         tracing::info!("stopping");

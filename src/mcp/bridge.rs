@@ -183,7 +183,8 @@ impl Server {
             }
             Err(error) => {
                 tracing::warn!(error = %chain(&error), "the server can't be reached");
-                return Some(asked.failed(&Trouble::Away));
+                let trouble = if error.is_connect() { Trouble::Unheard } else { Trouble::Away };
+                return Some(asked.failed(&trouble));
             }
         };
         if status == StatusCode::ACCEPTED {

@@ -18,6 +18,8 @@ pub struct Asked {
 
 /// Why there is no answer to pass on.
 pub enum Trouble {
+    /// There was no connection, so nothing was sent.
+    Unheard,
     /// Nobody answers, or only what stands before the server does.
     Away,
     /// Something answers that is not Countersign, with this status.
@@ -45,6 +47,11 @@ impl Trouble {
     fn body(&self) -> Value {
         let sentence = match self {
             Self::Denied(body) => return body.clone(),
+            Self::Unheard => {
+                "Countersign can't be reached, and this call did not get there. Send it again in a while; if that does \
+                           not help, ask the person who set this up whether it runs at COUNTERSIGN_URL."
+                    .to_owned()
+            }
             Self::Away => {
                 "Countersign can't be reached, so the outcome is unknown. Send the same call again; it will \
                            not be done twice."

@@ -174,6 +174,22 @@ async fn what_the_server_tells_before_its_answer_is_passed_on() {
 }
 
 #[actix_web::test]
+async fn where_nothing_listens_nothing_is_in_doubt() {
+    let gone = std::net::TcpListener::bind("127.0.0.1:0")
+        .expect("a port")
+        .local_addr()
+        .expect("an address");
+    let mut client = Client::start(&format!("http://{gone}"), "good");
+    let error = &client.ask(call(7, "echo", json!({}))).await["result"]["structuredContent"]["error"];
+    assert_eq!(error["code"], "unavailable");
+    assert!(
+        error["message"].as_str().is_some_and(|said| said.contains("did not get there")),
+        "{error}"
+    );
+    client.end().await;
+}
+
+#[actix_web::test]
 async fn an_error_without_an_id_gets_the_one_it_answers() {
     let body = "{\"jsonrpc\":\"2.0\",\n\"error\":{\"code\":-32600,\"message\":\"No.\"}}";
     let mut client = Client::start(&impostor(413, "application/json", body), "good");

@@ -148,6 +148,15 @@ async fn the_last_owner_stays(database: &Database) {
     assert_eq!(events.lines().count(), 5, "what changed nothing is no event: {events}");
 }
 
+backends!(an_agent_before_any_owner_is_added_and_told_of);
+async fn an_agent_before_any_owner_is_added_and_told_of(database: &Database) {
+    let program = Program::on(database);
+    let add = |name: &str| program.run(&["agent", "add", "--name", name, "--scope", "orders:read"]).ok();
+    assert!(add("first").contains("There is no owner yet"));
+    program.run(&["person", "add", "--email", "ana@example.com", "--role", "owner"]).ok();
+    assert!(!add("second").contains("There is no owner yet"));
+}
+
 backends!(a_pause_comes_into_force_and_ends);
 async fn a_pause_comes_into_force_and_ends(database: &Database) {
     let program = Program::on(database);
