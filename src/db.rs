@@ -34,7 +34,7 @@ pub use conn::{Conn, must_be_one, savepoint};
 use connections::Age;
 pub(crate) use enums::text_enum;
 use file::Found;
-pub use locks::{Latch, share_lock, skip_locked, write_lock};
+pub use locks::{Latch, hold_row, lock_row, skip_locked, write_lock};
 pub use log_end::LogEnd;
 pub use migrate::Schema;
 use opening::Opening;

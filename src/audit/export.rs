@@ -135,10 +135,9 @@ fn line(event: &Event) -> String {
 }
 
 fn rows(events: &[Event], with_names: bool) -> Result<String> {
-    let defect = |error: csv::Error| Error::internal(error);
     let mut file = WriterBuilder::new().from_writer(Vec::new());
     if with_names {
-        file.write_record(COLUMNS).map_err(defect)?;
+        file.write_record(COLUMNS).map_err(Error::internal)?;
     }
     for event in events {
         let at = event.at.and_utc().to_rfc3339_opts(chrono::SecondsFormat::Micros, true);
@@ -159,7 +158,7 @@ fn rows(events: &[Event], with_names: bool) -> Result<String> {
             &denied,
             &event.body,
         ];
-        file.write_record(row.map(|cell| inert(cell))).map_err(defect)?;
+        file.write_record(row.map(|cell| inert(cell))).map_err(Error::internal)?;
     }
     let bytes = file.into_inner().map_err(|error| Error::internal(error.into_error()))?;
     String::from_utf8(bytes).map_err(Error::internal)

@@ -1,8 +1,11 @@
 //! What SQL the two backends spell differently.
 
-use diesel::{RunQueryDsl, sql_query};
+use diesel::{
+    Connection, OptionalExtension, QueryableByName, RunQueryDsl, Selectable, pg::Pg,
+    query_builder::QueryFragment, sql_query, sql_types::Text,
+};
 
-use super::{Conn, QueryResult};
+use super::{Conn, Prepare, QueryResult, columns};
 
 /// A lock that no row stands for. Whoever waits for it is served in turn: one who wants it alone is not overtaken by ever
 /// more who share it, as with a row.
@@ -33,12 +36,36 @@ impl Latch {
     }
 }
 
-/// The suffix of a `SELECT` that keeps a row from changing until the transaction ends. SQLite's one writer needs none.
-pub fn share_lock(conn: &Conn) -> &'static str {
-    match conn {
+/// Reads the row whose `key` that is, and keeps it from changing until the transaction ends. SQLite's one writer need not.
+pub fn hold_row<T>(conn: &mut Conn, table: &str, key: &str, value: &str) -> QueryResult<Option<T>>
+where
+    T: Row,
+    T::SelectExpression: QueryFragment<Pg>,
+{
+    let suffix = match conn {
         Conn::Sqlite(_) => "",
         Conn::Postgres(_) => " FOR SHARE",
-    }
+    };
+    one(conn, &format!("SELECT {} FROM {table} WHERE {key} = $1{suffix}", columns::<T>()), value)
+}
+
+/// Locks the row whose `key` that is until the transaction ends, and answers it as it was committed last.
+pub fn lock_row<T>(conn: &mut Conn, table: &str, key: &str, value: &str) -> QueryResult<Option<T>>
+where
+    T: Row,
+    T::SelectExpression: QueryFragment<Pg>,
+{
+    let change = format!("UPDATE {table} SET lock_no = lock_no + 1 WHERE {key} = $1");
+    one(conn, &format!("{change} RETURNING {}", columns::<T>()), value)
+}
+
+/// A row of one table, with all of its columns.
+pub trait Row: Selectable<Pg> + QueryableByName<<Conn as Connection>::Backend> + 'static {}
+
+impl<T: Selectable<Pg> + QueryableByName<<Conn as Connection>::Backend> + 'static> Row for T {}
+
+fn one<T: Row>(conn: &mut Conn, statement: &str, value: &str) -> QueryResult<Option<T>> {
+    sql_query(statement).bind::<Text, _>(value).prepared().get_result(conn).optional()
 }
 
 /// The suffix of a `SELECT` that keeps rows to this transaction until it ends. SQLite's one writer needs none.

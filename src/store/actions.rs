@@ -5,7 +5,7 @@ mod related;
 
 use std::collections::BTreeMap;
 
-use diesel::{prelude::*, sql_query, sql_types::Text};
+use diesel::prelude::*;
 
 pub use self::queue::{past_due, queue_depth, waiting, waiting_by_kind};
 pub use self::related::{
@@ -13,7 +13,7 @@ pub use self::related::{
     on_record, on_same_records,
 };
 use super::schema::actions;
-use crate::db::{Conn, Prepare, QueryResult, Timestamp, columns, of_few_lengths, text_enum};
+use crate::db::{Conn, Prepare, QueryResult, Timestamp, lock_row, of_few_lengths, text_enum};
 
 text_enum! {
     /// Where an action stands.
@@ -172,14 +172,7 @@ pub fn headlines(conn: &mut Conn, ids: &[String]) -> QueryResult<BTreeMap<String
 
 /// Locks the action until the transaction ends, and reads it as it is then.
 pub fn lock(conn: &mut Conn, id: &str) -> QueryResult<Option<Action>> {
-    sql_query(format!(
-        "UPDATE actions SET lock_no = lock_no + 1 WHERE id = $1 RETURNING {}",
-        columns::<Action>()
-    ))
-    .bind::<Text, _>(id)
-    .prepared()
-    .get_result(conn)
-    .optional()
+    lock_row(conn, "actions", "id", id)
 }
 
 /// Ends a pending action; 0 when it was no longer pending.

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use diesel::{prelude::*, sql_query, sql_types::Text};
+use diesel::prelude::*;
 
 use super::schema::agents;
-use crate::db::{Conn, Prepare, QueryResult, Timestamp, columns, of_few_lengths, share_lock};
+use crate::db::{Conn, Prepare, QueryResult, Timestamp, hold_row, lock_row, of_few_lengths};
 
 /// An MCP client; untrusted, and never the one who decides.
 #[derive(Debug, Clone, Queryable, Selectable, Insertable, QueryableByName)]
@@ -67,23 +67,12 @@ pub fn names(conn: &mut Conn, ids: BTreeSet<String>) -> QueryResult<BTreeMap<Str
 
 /// Finds the agent and locks it until the transaction ends.
 pub fn lock_by_name(conn: &mut Conn, name: &str) -> QueryResult<Option<Agent>> {
-    sql_query(format!(
-        "UPDATE agents SET lock_no = lock_no + 1 WHERE name = $1 RETURNING {}",
-        columns::<Agent>()
-    ))
-    .bind::<Text, _>(name)
-    .get_result(conn)
-    .optional()
+    lock_row(conn, "agents", "name", name)
 }
 
 /// Reads the agent and keeps the row from changing until the transaction ends.
 pub fn hold(conn: &mut Conn, id: &str) -> QueryResult<Option<Agent>> {
-    let suffix = share_lock(conn);
-    sql_query(format!("SELECT {} FROM agents WHERE id = $1{suffix}", columns::<Agent>()))
-        .bind::<Text, _>(id)
-        .prepared()
-        .get_result(conn)
-        .optional()
+    hold_row(conn, "agents", "id", id)
 }
 
 pub fn set_scopes(conn: &mut Conn, id: &str, scopes: &str) -> QueryResult<usize> {

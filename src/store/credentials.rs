@@ -1,9 +1,9 @@
 //! Agent keys and API tokens: found by their public prefix, known only by their HMAC.
 
-use diesel::{prelude::*, sql_query, sql_types::Text};
+use diesel::prelude::*;
 
 use super::schema::credentials;
-use crate::db::{Conn, Prepare, QueryResult, Timestamp, columns, share_lock};
+use crate::db::{Conn, QueryResult, Timestamp, hold_row};
 
 /// One key or token; it belongs to an agent or to a person.
 #[derive(Debug, Clone, Queryable, Selectable, Insertable, QueryableByName)]
@@ -27,12 +27,7 @@ pub fn find(conn: &mut Conn, prefix: &str) -> QueryResult<Option<Credential>> {
 
 /// Reads the credential and keeps the row from changing until the transaction ends.
 pub fn hold(conn: &mut Conn, prefix: &str) -> QueryResult<Option<Credential>> {
-    let suffix = share_lock(conn);
-    sql_query(format!("SELECT {} FROM credentials WHERE prefix = $1{suffix}", columns::<Credential>()))
-        .bind::<Text, _>(prefix)
-        .prepared()
-        .get_result(conn)
-        .optional()
+    hold_row(conn, "credentials", "prefix", prefix)
 }
 
 /// Ends every key of an agent.

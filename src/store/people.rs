@@ -6,7 +6,7 @@ use diesel::{prelude::*, sql_query, sql_types::Text};
 
 use super::schema::people;
 use crate::db::{
-    Conn, Prepare, QueryResult, Timestamp, columns, of_few_lengths, share_lock, text_enum, write_lock,
+    Conn, Prepare, QueryResult, Timestamp, columns, hold_row, lock_row, of_few_lengths, text_enum, write_lock,
 };
 
 text_enum! {
@@ -81,24 +81,12 @@ pub fn first_owner(conn: &mut Conn) -> QueryResult<Option<Person>> {
 
 /// Finds the person and locks them until the transaction ends.
 pub fn lock_by_email(conn: &mut Conn, email: &str) -> QueryResult<Option<Person>> {
-    sql_query(format!(
-        "UPDATE people SET lock_no = lock_no + 1 WHERE email = $1 RETURNING {}",
-        columns::<Person>()
-    ))
-    .bind::<Text, _>(email)
-    .get_result(conn)
-    .optional()
+    lock_row(conn, "people", "email", email)
 }
 
 /// Locks the person until the transaction ends.
 pub fn lock(conn: &mut Conn, id: &str) -> QueryResult<Option<Person>> {
-    sql_query(format!(
-        "UPDATE people SET lock_no = lock_no + 1 WHERE id = $1 RETURNING {}",
-        columns::<Person>()
-    ))
-    .bind::<Text, _>(id)
-    .get_result(conn)
-    .optional()
+    lock_row(conn, "people", "id", id)
 }
 
 /// The enabled owners, whom nobody else changes until the transaction ends.
@@ -114,12 +102,7 @@ pub fn lock_owners(conn: &mut Conn) -> QueryResult<Vec<Person>> {
 
 /// Reads the person and keeps the row from changing until the transaction ends.
 pub fn hold(conn: &mut Conn, id: &str) -> QueryResult<Option<Person>> {
-    let suffix = share_lock(conn);
-    sql_query(format!("SELECT {} FROM people WHERE id = $1{suffix}", columns::<Person>()))
-        .bind::<Text, _>(id)
-        .prepared()
-        .get_result(conn)
-        .optional()
+    hold_row(conn, "people", "id", id)
 }
 
 pub fn set_role(conn: &mut Conn, id: &str, role: Role) -> QueryResult<usize> {

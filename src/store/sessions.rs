@@ -3,7 +3,7 @@
 use diesel::{prelude::*, sql_query, sql_types::Text};
 
 use super::schema::sessions;
-use crate::db::{Conn, Prepare, QueryResult, Timestamp, columns, share_lock};
+use crate::db::{Conn, QueryResult, Timestamp, hold_row};
 
 /// A sign-in of a person in one browser.
 #[derive(Debug, Clone, Queryable, Selectable, Insertable, QueryableByName)]
@@ -36,12 +36,7 @@ pub fn find(conn: &mut Conn, prefix: &str) -> QueryResult<Option<Session>> {
 
 /// Reads the session and keeps the row from changing until the transaction ends.
 pub fn hold(conn: &mut Conn, prefix: &str) -> QueryResult<Option<Session>> {
-    let suffix = share_lock(conn);
-    sql_query(format!("SELECT {} FROM sessions WHERE prefix = $1{suffix}", columns::<Session>()))
-        .bind::<Text, _>(prefix)
-        .prepared()
-        .get_result(conn)
-        .optional()
+    hold_row(conn, "sessions", "prefix", prefix)
 }
 
 /// A person's sessions that still open something, the newest first.

@@ -48,8 +48,8 @@ impl Trouble {
         let sentence = match self {
             Self::Denied(body) => return body.clone(),
             Self::Unheard => {
-                "Countersign can't be reached, and this call did not get there. Send it again in a while; if that does \
-                           not help, ask the person who set this up whether it runs at COUNTERSIGN_URL."
+                "Countersign can't be reached, so this call did not get there. Send the same call again in a while; if \
+                           that does not help, ask the person who set this up whether it runs at COUNTERSIGN_URL."
                     .to_owned()
             }
             Self::Away => {
