@@ -155,8 +155,8 @@ impl Db {
         self.readers.ask(read).await
     }
 
-    /// Runs a read of a few rows that are found by their keys. On SQLite it runs where it is called, unless it would have to
-    /// wait: handing it to another thread takes longer than the read itself.
+    /// Runs a read of a few rows that are found by their keys. On SQLite it runs where it is called, unless it would have to wait
+    /// for its turn or for a lock: handing it to another thread takes longer than the read itself.
     pub fn look_up<T, F>(&self, work: F) -> impl Future<Output = Result<T>> + Send
     where
         T: Send + 'static,

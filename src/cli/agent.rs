@@ -97,7 +97,8 @@ impl Agent {
                 print_new(&new, json);
                 if !json && new.agent.owner_id.is_none() {
                     say!(
-                        "There is no owner yet who could approve what it asks for; `countersign person add --role owner` makes one."
+                        "It belongs to nobody, because there is no owner yet. If it shall belong to one, revoke it, add \
+                         them with `countersign person add --email … --role owner`, and then add another agent."
                     );
                 }
             }

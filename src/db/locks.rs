@@ -1,4 +1,4 @@
-//! What SQL the two backends spell differently.
+//! Locks, which the two backends spell differently.
 
 use diesel::{
     Connection, OptionalExtension, QueryableByName, RunQueryDsl, Selectable, pg::Pg,
@@ -36,8 +36,13 @@ impl Latch {
     }
 }
 
-/// Reads the row whose `key` that is, and keeps it from changing until the transaction ends. SQLite's one writer need not.
-pub fn hold_row<T>(conn: &mut Conn, table: &str, key: &str, value: &str) -> QueryResult<Option<T>>
+/// Reads the row of which that is the key, and keeps it from changing until the transaction ends. SQLite's one writer need not.
+pub fn hold_row<T>(
+    conn: &mut Conn,
+    table: &'static str,
+    key: &'static str,
+    value: &str,
+) -> QueryResult<Option<T>>
 where
     T: Row,
     T::SelectExpression: QueryFragment<Pg>,
@@ -49,8 +54,13 @@ where
     one(conn, &format!("SELECT {} FROM {table} WHERE {key} = $1{suffix}", columns::<T>()), value)
 }
 
-/// Locks the row whose `key` that is until the transaction ends, and answers it as it was committed last.
-pub fn lock_row<T>(conn: &mut Conn, table: &str, key: &str, value: &str) -> QueryResult<Option<T>>
+/// Locks the row of which that is the key until the transaction ends, and answers it as it was committed last.
+pub fn lock_row<T>(
+    conn: &mut Conn,
+    table: &'static str,
+    key: &'static str,
+    value: &str,
+) -> QueryResult<Option<T>>
 where
     T: Row,
     T::SelectExpression: QueryFragment<Pg>,
@@ -59,7 +69,7 @@ where
     one(conn, &format!("{change} RETURNING {}", columns::<T>()), value)
 }
 
-/// A row of one table, with all of its columns.
+/// What is read from a row, by the names of its columns.
 pub trait Row: Selectable<Pg> + QueryableByName<<Conn as Connection>::Backend> + 'static {}
 
 impl<T: Selectable<Pg> + QueryableByName<<Conn as Connection>::Backend> + 'static> Row for T {}

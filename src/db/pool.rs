@@ -8,7 +8,10 @@ use std::{
     time::Duration,
 };
 
-use diesel::{Connection, QueryResult, connection::SimpleConnection};
+use diesel::{
+    Connection, QueryResult,
+    connection::{SimpleConnection, TransactionManager},
+};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, oneshot},
     task::JoinHandle,
@@ -16,6 +19,7 @@ use tokio::{
 
 use super::{
     Conn,
+    conn::Manager,
     connections::{Age, Connections, Pooled, get},
     opening::{Opening, PATIENCE},
     postgres_url,
@@ -143,8 +147,8 @@ impl Pool {
         answer.await.map_err(Error::internal)?
     }
 
-    /// Does `work` here and now, if the database is a file of this machine, a connection is free, and nothing has to be waited
-    /// for. Nothing is answered otherwise.
+    /// Does `work` here and now, if the database is a file of this machine, a connection is free and no lock has to be waited for.
+    /// Nothing is answered otherwise. What is not in memory is waited for.
     pub(super) fn at_once<T>(&self, work: impl FnOnce(&mut Conn) -> QueryResult<T>) -> Option<T> {
         if self.is_remote {
             return None;
@@ -228,7 +232,10 @@ impl Pool {
 fn without_waiting<T>(conn: &mut Conn, work: impl FnOnce(&mut Conn) -> QueryResult<T>) -> QueryResult<T> {
     conn.batch_execute("PRAGMA busy_timeout = 0")?;
     let outcome = work(conn);
-    conn.batch_execute(PATIENCE)?;
+    if conn.batch_execute(PATIENCE).is_err() {
+        // Closed instead of lent again.
+        Manager::transaction_manager_status_mut(conn).set_in_error();
+    }
     outcome
 }
 

@@ -6,12 +6,13 @@ use diesel::{
     pg::{Pg, PgQueryBuilder},
     query_builder::{AstPass, Query, QueryBuilder, QueryFragment, QueryId},
     sql_types::Integer,
+    sqlite::Sqlite,
 };
 
-use super::Conn;
+use super::{Conn, conn::MultiBackend};
 
-/// A statement that its connection keeps under its text. Diesel by itself keeps what has one text, an insert too, and prepares
-/// anew, each time, whatever may have many: SQL of our own, a change, a list of values.
+/// A statement that its connection keeps under its text. Diesel by itself prepares anew, each time, whatever may have many
+/// texts: SQL of our own, a change, a list of values, on Postgres an insert.
 #[derive(Debug, Clone, Copy)]
 pub struct Prepared<Q>(Q);
 
@@ -48,18 +49,26 @@ impl<Q: QueryId> Prepare for Q {}
 
 impl<Q> Prepared<Q>
 where
-    Q: QueryFragment<<Conn as Connection>::Backend> + QueryId,
+    Q: QueryFragment<MultiBackend> + QueryId,
 {
-    /// Makes a change, and answers how many rows it changed. It is sent as one that answers its rows: where nothing is answered,
-    /// diesel does not ask this type whether it may be kept.
+    /// Makes a change that answers nothing by itself, and tells how many rows it changed.
+    ///
+    /// What diesel would not keep by itself is sent as a change that answers its rows: of one that doesn't, it never asks this type
+    /// whether it may be kept.
     pub fn execute(self, conn: &mut Conn) -> QueryResult<usize> {
+        let backend = match conn {
+            Conn::Sqlite(_) => MultiBackend::Sqlite(Sqlite),
+            Conn::Postgres(_) => MultiBackend::Postgres(Pg),
+        };
+        if self.0.is_safe_to_cache_prepared(&backend)? {
+            return conn.execute_returning_count(&self.0);
+        }
         let rows: Vec<i32> = Prepared(Answering(self.0)).load(conn)?;
         Ok(rows.len())
     }
 }
 
 /// A change that answers one number for each row.
-#[derive(QueryId)]
 struct Answering<Q>(Q);
 
 impl<Q, DB> QueryFragment<DB> for Answering<Q>
@@ -144,7 +153,7 @@ mod tests {
         });
         for id in [1, 2, 3] {
             let spoon = (spoons::id.eq(id), spoons::length.eq("short"));
-            assert_eq!(insert_into(spoons::table).values(spoon).execute(&mut conn), Ok(1));
+            assert_eq!(insert_into(spoons::table).values(spoon).prepared().execute(&mut conn), Ok(1));
         }
         for (over, changed) in [(0, 3), (1, 2), (3, 0)] {
             let change = update(spoons::table.filter(spoons::id.gt(over))).set(spoons::length.eq("long"));

@@ -52,5 +52,6 @@ async fn what_fails_there_is_done_again_elsewhere() {
         });
         assert_ne!(elsewhere.await.expect("an answer"), here);
         assert_eq!(place(&db).await, here, "its connection is as it was, or another's");
+        assert_eq!(db.read(patience).await.expect("an answer"), 5000);
     }
 }

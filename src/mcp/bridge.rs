@@ -36,6 +36,8 @@ use crate::error::{Error, Result};
 
 /// Longer than any client waits, so that it is never the bridge that gives up first.
 const PATIENCE: Duration = Duration::from_mins(2);
+/// How long the way there may take before nothing is sent.
+const ARRIVAL: Duration = Duration::from_secs(10);
 
 /// Forwards messages until the input ends and what was asked is answered.
 pub async fn run(
@@ -138,7 +140,8 @@ impl Server {
             .ok_or_else(|| Error::Setup("COUNTERSIGN_AGENT_KEY is not set to an agent's key.".to_owned()))?;
         authorization.set_sensitive(true);
         // A redirect would turn the message into a GET, or carry it where nobody sent it.
-        let mut http = reqwest::Client::builder().redirect(Policy::none()).timeout(PATIENCE);
+        let http = reqwest::Client::builder().redirect(Policy::none());
+        let mut http = http.connect_timeout(ARRIVAL).timeout(PATIENCE);
         if is_loopback(&endpoint) {
             http = http.no_proxy();
         } else if endpoint.scheme() == "http" {

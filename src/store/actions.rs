@@ -150,7 +150,7 @@ pub struct Filter {
 }
 
 pub fn insert(conn: &mut Conn, action: &Action) -> QueryResult<()> {
-    diesel::insert_into(actions::table).values(action).execute(conn).map(|_| ())
+    diesel::insert_into(actions::table).values(action).prepared().execute(conn).map(|_| ())
 }
 
 pub fn find(conn: &mut Conn, id: &str) -> QueryResult<Option<Action>> {

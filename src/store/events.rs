@@ -3,7 +3,7 @@
 use diesel::{dsl::not, prelude::*};
 
 use super::schema::audit_events;
-use crate::db::{Conn, QueryResult, Timestamp};
+use crate::db::{Conn, Prepare, QueryResult, Timestamp};
 
 /// A row to be written: `body` is the event, the other columns find it again.
 #[derive(Debug, Clone, Insertable)]
@@ -57,7 +57,11 @@ pub struct Filter {
 }
 
 pub fn insert(conn: &mut Conn, event: &NewEvent) -> QueryResult<()> {
-    diesel::insert_into(audit_events::table).values(event).execute(conn).map(|_| ())
+    diesel::insert_into(audit_events::table)
+        .values(event)
+        .prepared()
+        .execute(conn)
+        .map(|_| ())
 }
 
 pub fn find(conn: &mut Conn, id: &str) -> QueryResult<Option<Event>> {

@@ -7,7 +7,7 @@ use diesel::{
 };
 
 use super::schema::notices;
-use crate::db::{Conn, QueryResult, Timestamp, columns, skip_locked, text_enum};
+use crate::db::{Conn, Prepare, QueryResult, Timestamp, columns, skip_locked, text_enum};
 
 text_enum! {
     /// What a notice tells of.
@@ -80,7 +80,7 @@ impl Notice {
 
 /// Writes a notice, in the transaction of what it tells of. Where that records an audit event too, the two may share an id.
 pub fn insert(conn: &mut Conn, notice: &Notice) -> QueryResult<()> {
-    diesel::insert_into(notices::table).values(notice).execute(conn).map(|_| ())
+    diesel::insert_into(notices::table).values(notice).prepared().execute(conn).map(|_| ())
 }
 
 /// Whether anything is due.

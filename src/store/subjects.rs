@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use diesel::prelude::*;
 
 use super::schema::action_subjects;
-use crate::db::{Conn, QueryResult, Timestamp};
+use crate::db::{Conn, Prepare, QueryResult, Timestamp};
 
 /// Each record's name ("order:#1044") with the version it had.
 pub type Versions = BTreeMap<String, i64>;
@@ -25,6 +25,7 @@ pub fn insert(
                 action_subjects::version.eq(version),
                 action_subjects::expires_at.eq(expires_at),
             ))
+            .prepared()
             .execute(conn)?;
     }
     Ok(())

@@ -46,7 +46,7 @@ pub struct Request {
     pub key_prefix: String,
     pub source: Source,
     pub kind: Arc<dyn Kind>,
-    /// The kind's own arguments.
+    /// The kind's own arguments, which its shape has checked.
     pub arguments: JsonObject,
     pub reason: String,
     /// The agent's own name for this logical write.

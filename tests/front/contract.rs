@@ -61,6 +61,7 @@ struct Look {
 
 async fn look(app: &App, kind: &Arc<dyn Kind>, sample: &Value) -> Look {
     let (kind, sample) = (kind.clone(), sample.as_object().unwrap().clone());
+    kind.spec().shape.check(&sample).unwrap_or_else(|denial| panic!("{sample:?}: {denial:?}"));
     let read = app.db.read(move |conn| {
         let params = kind.resolve(conn, &sample)?.unwrap_or_else(|denial| panic!("{sample:?}: {denial:?}"));
         let case = kind.open(conn, &params, Lock::No)?.expect("the records are there");

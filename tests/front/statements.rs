@@ -1,6 +1,8 @@
 //! Statements on Postgres. Behind a pooler in transaction mode, none may count on the connection that another one had; straight on
 //! a server, where the address says so, each connection keeps those it prepared.
 
+mod kept;
+
 use countersign::db::QueryResult;
 use countersign::store::people::Role;
 use diesel::connection::SimpleConnection;

@@ -7,7 +7,7 @@ use super::{
     schema::{order_cancellations, refunds, stock_movements},
 };
 use crate::{
-    db::{Conn, QueryResult, Timestamp},
+    db::{Conn, Prepare, QueryResult, Timestamp},
     kinds::Effect,
 };
 
@@ -59,7 +59,7 @@ impl MovementRow {
 }
 
 pub fn insert_refund(conn: &mut Conn, row: &RefundRow) -> QueryResult<()> {
-    diesel::insert_into(refunds::table).values(row).execute(conn).map(|_| ())
+    diesel::insert_into(refunds::table).values(row).prepared().execute(conn).map(|_| ())
 }
 
 /// An order's refunds, oldest first.
@@ -72,11 +72,19 @@ pub fn refunds_of(conn: &mut Conn, order_id: &str) -> QueryResult<Vec<RefundRow>
 }
 
 pub fn insert_cancellation(conn: &mut Conn, row: &CancellationRow) -> QueryResult<()> {
-    diesel::insert_into(order_cancellations::table).values(row).execute(conn).map(|_| ())
+    diesel::insert_into(order_cancellations::table)
+        .values(row)
+        .prepared()
+        .execute(conn)
+        .map(|_| ())
 }
 
 pub fn insert_movement(conn: &mut Conn, row: &MovementRow) -> QueryResult<()> {
-    diesel::insert_into(stock_movements::table).values(row).execute(conn).map(|_| ())
+    diesel::insert_into(stock_movements::table)
+        .values(row)
+        .prepared()
+        .execute(conn)
+        .map(|_| ())
 }
 
 /// A product's movements, newest first.

@@ -64,6 +64,7 @@ impl Talking {
         self.server.wait().unwrap();
         let loud: Vec<_> = self.said.lines().filter(|line| !line.contains(" INFO countersign")).collect();
         assert!(loud.is_empty(), "{} lines, such as {loud:#?}", loud.len());
+        assert!(self.said.contains(" database=sqlite://"), "{}", self.said);
     }
 }
 
