@@ -1,4 +1,4 @@
-//! Locks, which the two backends spell differently.
+//! Locks, some of which the two backends spell differently.
 
 use diesel::{
     Connection, OptionalExtension, QueryableByName, RunQueryDsl, Selectable, pg::Pg,

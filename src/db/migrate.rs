@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use diesel::{
     QueryableByName, RunQueryDsl,
-    connection::TransactionManager,
+    connection::{SimpleConnection, TransactionManager},
     migration::{Migration, MigrationSource},
     pg::Pg,
     result::Error as QueryError,
@@ -18,6 +18,7 @@ use super::{
     Conn, QueryResult,
     conn::{Manager, Mode},
     neighbours::knock,
+    opening::{IN_FILES, IN_MEMORY},
 };
 use crate::error::{Error, Result};
 
@@ -33,11 +34,23 @@ pub(super) fn up(conn: &mut Conn) -> Result<()> {
         return Ok(());
     }
     match conn {
-        Conn::Sqlite(_) => knock(conn)?,
-        Conn::Postgres(_) => conn.begin(Mode::Migrate)?,
+        Conn::Sqlite(_) => {
+            // Each migration is a savepoint, and may change every row.
+            conn.batch_execute(IN_FILES)?;
+            let outcome = knock(conn).map_err(Error::from).and_then(|()| begun_up(conn));
+            conn.batch_execute(IN_MEMORY)?;
+            outcome
+        }
+        Conn::Postgres(_) => {
+            conn.begin(Mode::Migrate)?;
+            begun_up(conn)
+        }
     }
-    let outcome = locked_up(conn);
-    match outcome {
+}
+
+/// Ends the transaction that was begun for it.
+fn begun_up(conn: &mut Conn) -> Result<()> {
+    match locked_up(conn) {
         Ok(()) => Ok(Manager::commit_transaction(conn)?),
         Err(error) => {
             // The first error says what happened, as in `Conn::transact`.

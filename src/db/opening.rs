@@ -15,6 +15,12 @@ const WRITERS_CACHE: i64 = -2000;
 /// How long SQLite itself waits for a lock.
 pub(super) const PATIENCE: &str = "PRAGMA busy_timeout = 5000";
 
+/// What a savepoint would put back, some 140 KiB for a request, stays in memory, with whatever else SQLite keeps for itself. Otherwise
+/// what is more than 64 KiB goes to a file.
+pub(super) const IN_MEMORY: &str = "PRAGMA temp_store = MEMORY";
+/// For what may be as large as the database.
+pub(super) const IN_FILES: &str = "PRAGMA temp_store = FILE";
+
 /// What a connection may do to its database besides what it is asked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Opening {
@@ -85,12 +91,12 @@ fn sqlite(path: &str, opening: Opening) -> Result<SqliteConnection, ConnectionEr
         set("PRAGMA query_only = ON")?;
         return Ok(conn);
     }
-    let cache = if opening == Opening::Read { READERS_CACHE } else { WRITERS_CACHE };
+    let cache_size = if opening == Opening::Read { READERS_CACHE } else { WRITERS_CACHE };
     set(&format!(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
-         PRAGMA recursive_triggers = ON; PRAGMA cache_size = {cache}"
+         PRAGMA recursive_triggers = ON; PRAGMA cache_size = {cache_size}; {IN_MEMORY}"
     ))?;
-    assert_settings(&mut conn, cache)?;
+    assert_settings(&mut conn, cache_size)?;
     Ok(conn)
 }
 
@@ -108,14 +114,16 @@ struct Settings {
     timeout: i64,
     #[diesel(sql_type = sql_types::BigInt)]
     cache_size: i64,
+    #[diesel(sql_type = sql_types::BigInt)]
+    temp_store: i64,
 }
 
 /// A pragma that is not understood is ignored in silence, so each is read back.
 fn assert_settings(conn: &mut SqliteConnection, cache_size: i64) -> Result<(), ConnectionError> {
     let found: Settings = sql_query(
-        "SELECT journal_mode, synchronous, foreign_keys, recursive_triggers, timeout, cache_size \
+        "SELECT journal_mode, synchronous, foreign_keys, recursive_triggers, timeout, cache_size, temp_store \
          FROM pragma_journal_mode, pragma_synchronous, pragma_foreign_keys, pragma_recursive_triggers, \
-         pragma_busy_timeout, pragma_cache_size",
+         pragma_busy_timeout, pragma_cache_size, pragma_temp_store",
     )
     .get_result(conn)
     .map_err(ConnectionError::CouldntSetupConfiguration)?;
@@ -126,6 +134,7 @@ fn assert_settings(conn: &mut SqliteConnection, cache_size: i64) -> Result<(), C
         recursive_triggers: 1,
         timeout: 5000,
         cache_size,
+        temp_store: 2,
     };
     if found == wanted {
         return Ok(());

@@ -92,7 +92,7 @@ pub(super) const CHECKOUT: Duration = Duration::from_secs(5);
 /// How many may wait to write. Each holds what it was asked for; more of them are turned away. Reads are over soon, and people's
 /// wait behind those of agents: they are turned away by the clock alone.
 pub(super) const WAITING: usize = 1_024;
-const SQLITE_READERS: u32 = 4;
+pub(super) const SQLITE_READERS: u32 = 4;
 /// SQLite has one writer; one connection makes a fair queue of this process's.
 const SQLITE_WRITERS: u32 = 1;
 const POSTGRES_READERS: u32 = 8;
@@ -155,7 +155,15 @@ impl Pool {
         }
         let _turn = self.turns.try_acquire().ok()?;
         let mut conn = self.connections.now().1.try_get()?;
-        catch_unwind(AssertUnwindSafe(|| without_waiting(&mut conn, work))).ok()?.ok()
+        let found = catch_unwind(AssertUnwindSafe(|| {
+            conn.batch_execute("PRAGMA busy_timeout = 0")?;
+            work(&mut conn)
+        }));
+        if found.is_err() || conn.batch_execute(PATIENCE).is_err() {
+            // Closed instead of lent again.
+            Manager::transaction_manager_status_mut(&mut *conn).set_in_error();
+        }
+        found.ok()?.ok()
     }
 
     async fn lend(&self, errand: Errand, heard: Heard) -> Result<()> {
@@ -226,17 +234,6 @@ impl Pool {
     pub(super) fn get(&self) -> Result<Pooled> {
         get(&self.connections.now().1)
     }
-}
-
-/// Does `work`, which fails at once where SQLite's file is locked.
-fn without_waiting<T>(conn: &mut Conn, work: impl FnOnce(&mut Conn) -> QueryResult<T>) -> QueryResult<T> {
-    conn.batch_execute("PRAGMA busy_timeout = 0")?;
-    let outcome = work(conn);
-    if conn.batch_execute(PATIENCE).is_err() {
-        // Closed instead of lent again.
-        Manager::transaction_manager_status_mut(conn).set_in_error();
-    }
-    outcome
 }
 
 /// `work` as an errand, and where its answer is once that was done.

@@ -1,10 +1,15 @@
-//! Where a look-up runs.
+//! Where a look-up runs, and how connections are set.
 
-use std::thread::{self, ThreadId};
+use std::{
+    sync::{Arc, Barrier},
+    thread::{self, ThreadId},
+};
 
 use diesel::{QueryableByName, RunQueryDsl, sql_query, sql_types::BigInt};
 
-use super::{Conn, Db, QueryError, QueryResult};
+use super::{Conn, Db, QueryError, QueryResult, pool::SQLITE_READERS};
+
+const READERS: usize = SQLITE_READERS as usize;
 
 fn database() -> (tempfile::TempDir, Db) {
     let folder = tempfile::tempdir().expect("a folder");
@@ -19,14 +24,16 @@ async fn place(db: &Db) -> ThreadId {
 
 /// How long SQLite waits for a lock on this connection, in milliseconds.
 fn patience(conn: &mut Conn) -> QueryResult<i64> {
+    setting(conn, "SELECT timeout AS value FROM pragma_busy_timeout")
+}
+
+fn setting(conn: &mut Conn, query: &str) -> QueryResult<i64> {
     #[derive(QueryableByName)]
     struct Row {
         #[diesel(sql_type = BigInt)]
-        timeout: i64,
+        value: i64,
     }
-    sql_query("SELECT timeout FROM pragma_busy_timeout")
-        .get_result(conn)
-        .map(|row: Row| row.timeout)
+    sql_query(query).get_result(conn).map(|row: Row| row.value)
 }
 
 #[tokio::test]
@@ -54,4 +61,43 @@ async fn what_fails_there_is_done_again_elsewhere() {
         assert_eq!(place(&db).await, here, "its connection is as it was, or another's");
         assert_eq!(db.read(patience).await.expect("an answer"), 5000);
     }
+}
+
+#[tokio::test]
+async fn a_look_up_waits_for_its_turn_elsewhere() {
+    let (_folder, db) = database();
+    let here = thread::current().id();
+    place(&db).await;
+    assert_eq!(place(&db).await, here);
+    let [all_read, all_may_end] = [(); 2].map(|()| Arc::new(Barrier::new(READERS + 1)));
+    for _ in 0..READERS {
+        let (reads, may_end) = (Arc::clone(&all_read), Arc::clone(&all_may_end));
+        let db = db.clone();
+        tokio::spawn(async move {
+            let reading = db.read(move |_| {
+                reads.wait();
+                may_end.wait();
+                Ok(())
+            });
+            reading.await
+        });
+    }
+    let others = |barrier: Arc<Barrier>| tokio::task::spawn_blocking(move || barrier.wait());
+    others(all_read).await.expect("no panic");
+    let looking = tokio::spawn({
+        let db = db.clone();
+        async move { place(&db).await }
+    });
+    tokio::task::yield_now().await;
+    others(all_may_end).await.expect("no panic");
+    assert_ne!(looking.await.expect("no panic"), here);
+}
+
+#[tokio::test]
+async fn migrations_alone_may_use_files() {
+    let (_folder, db) = database();
+    let temp_store = |conn: &mut Conn| setting(conn, "SELECT temp_store AS value FROM pragma_temp_store");
+    assert_eq!(db.write(temp_store).await.expect("an answer"), 2);
+    db.migrate().await.expect("migrations");
+    assert_eq!(db.write(temp_store).await.expect("an answer"), 2, "on the one connection that writes");
 }

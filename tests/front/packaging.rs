@@ -33,7 +33,7 @@ fn sqlite_is_compiled_as_the_repository_says() {
     let conn = rusqlite::Connection::open_in_memory().unwrap();
     let mut asked = conn.prepare("PRAGMA compile_options").unwrap();
     let options: Vec<String> = asked.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
-    for option in ["THREADSAFE=2", "DEFAULT_MEMSTATUS=0", "ENABLE_QPSG", "STMTJRNL_SPILL=-1"] {
+    for option in ["THREADSAFE=2", "DEFAULT_MEMSTATUS=0", "ENABLE_QPSG"] {
         assert!(options.iter().any(|found| found == option), "no {option} among {options:?}");
     }
     assert!(!options.iter().any(|found| found == "ENABLE_MEMORY_MANAGEMENT"));
