@@ -98,7 +98,7 @@ impl Agent {
                 if !json && new.agent.owner_id.is_none() {
                     say!(
                         "It belongs to nobody, because there is no owner yet. If it shall belong to one, revoke it, add \
-                         them with `countersign person add --email … --role owner`, and then add another agent."
+                         them with `countersign person add --email … --role owner`, and add an agent of another name."
                     );
                 }
             }
