@@ -3,6 +3,7 @@
 //! Closures given to [`Db::read`] and [`Db::write`] do nothing but SQL: ids are made outside, and a closure may run
 //! more than once.
 
+mod at_once;
 mod backup;
 mod clock;
 mod conn;

@@ -19,6 +19,7 @@ use tokio::{
 
 use super::{
     Conn,
+    at_once::AtOnce,
     conn::Manager,
     connections::{Age, Connections, Pooled, get},
     opening::{Opening, PATIENCE},
@@ -108,6 +109,7 @@ pub(super) struct Pool {
     places: Semaphore,
     /// One for each connection that may be given up and still be there: as many again, or the server would run out of them.
     losses: Arc<Semaphore>,
+    here: AtOnce,
 }
 
 /// What a connection is lent for. It keeps its answer to itself, so that whatever is around it is compiled once for all of them.
@@ -148,11 +150,15 @@ impl Pool {
     }
 
     /// Does `work` here and now, if the database is a file of this machine, a connection is free and no lock has to be waited for.
-    /// Nothing is answered otherwise. What is not in memory is waited for.
+    /// Nothing is answered otherwise. What is not in memory is waited for, and so is SQLite where it tries again by itself.
     pub(super) fn at_once<T>(&self, work: impl FnOnce(&mut Conn) -> QueryResult<T>) -> Option<T> {
         if self.is_remote {
             return None;
         }
+        self.here.run(|| self.look(work))
+    }
+
+    fn look<T>(&self, work: impl FnOnce(&mut Conn) -> QueryResult<T>) -> Option<T> {
         let _turn = self.turns.try_acquire().ok()?;
         let mut conn = self.connections.now().1.try_get()?;
         let found = catch_unwind(AssertUnwindSafe(|| {
@@ -271,5 +277,6 @@ fn build(url: &DatabaseUrl, size: u32, opening: Opening, age: &Age, waiting: usi
         turns: Arc::new(Semaphore::new(size as usize)),
         places: Semaphore::new(waiting),
         losses: Arc::new(Semaphore::new(size as usize)),
+        here: AtOnce::new(),
     }
 }

@@ -46,6 +46,7 @@ const AWAY: &[&str] = &[
     "No space left on device",
     "database is locked",
     "database table is locked",
+    "locking protocol",
     "disk I/O error",
     "disk is full",
     "unable to open database file",
