@@ -157,7 +157,7 @@ impl Db {
     }
 
     /// Runs a read of a few rows that are found by their keys. On SQLite it runs where it is called, unless it would have to wait
-    /// for its turn or for a lock: handing it to another thread takes longer than the read itself.
+    /// for its turn or for a lock, or one stood still lately: handing it to another thread takes longer than the read itself.
     pub fn look_up<T, F>(&self, work: F) -> impl Future<Output = Result<T>> + Send
     where
         T: Send + 'static,

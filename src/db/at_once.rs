@@ -13,7 +13,7 @@ const LONG: Duration = Duration::from_secs(1);
 /// For how long nothing is done here then.
 const PAUSE: Duration = Duration::from_mins(1);
 
-/// Keeps a thread free for the others, and all of them once one stood still.
+/// Keeps a thread free for the others, where there are several, and all of them once one stood still.
 pub(super) struct AtOnce {
     places: Semaphore,
     born: Instant,

@@ -38,8 +38,7 @@ pub(super) fn up(conn: &mut Conn) -> Result<()> {
             // Each migration is a savepoint, and may change every row.
             conn.batch_execute(IN_FILES)?;
             let outcome = knock(conn).map_err(Error::from).and_then(|()| begun_up(conn));
-            conn.batch_execute(IN_MEMORY)?;
-            outcome
+            outcome.and(conn.batch_execute(IN_MEMORY).map_err(Error::from))
         }
         Conn::Postgres(_) => {
             conn.begin(Mode::Migrate)?;

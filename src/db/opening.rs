@@ -15,10 +15,10 @@ const WRITERS_CACHE: i64 = -2000;
 /// How long SQLite itself waits for a lock.
 pub(super) const PATIENCE: &str = "PRAGMA busy_timeout = 5000";
 
-/// What a savepoint would put back, some 140 KiB for a request, stays in memory, with whatever else SQLite keeps for itself. Otherwise
-/// what is more than 64 KiB goes to a file.
+/// For a writer: what a savepoint would put back, some 140 KiB for a request, stays in memory. Otherwise what is more than 64 KiB
+/// goes to a file.
 pub(super) const IN_MEMORY: &str = "PRAGMA temp_store = MEMORY";
-/// For what may be as large as the database.
+/// What SQLite does by itself, for what may be as large as the database.
 pub(super) const IN_FILES: &str = "PRAGMA temp_store = FILE";
 
 /// What a connection may do to its database besides what it is asked.
@@ -91,12 +91,15 @@ fn sqlite(path: &str, opening: Opening) -> Result<SqliteConnection, ConnectionEr
         set("PRAGMA query_only = ON")?;
         return Ok(conn);
     }
-    let cache_size = if opening == Opening::Read { READERS_CACHE } else { WRITERS_CACHE };
+    let (cache_size, temp_store) = match opening {
+        Opening::Read => (READERS_CACHE, IN_FILES),
+        _ => (WRITERS_CACHE, IN_MEMORY),
+    };
     set(&format!(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
-         PRAGMA recursive_triggers = ON; PRAGMA cache_size = {cache_size}; {IN_MEMORY}"
+         PRAGMA recursive_triggers = ON; PRAGMA cache_size = {cache_size}; {temp_store}"
     ))?;
-    assert_settings(&mut conn, cache_size)?;
+    assert_settings(&mut conn, cache_size, temp_store)?;
     Ok(conn)
 }
 
@@ -119,7 +122,11 @@ struct Settings {
 }
 
 /// A pragma that is not understood is ignored in silence, so each is read back.
-fn assert_settings(conn: &mut SqliteConnection, cache_size: i64) -> Result<(), ConnectionError> {
+fn assert_settings(
+    conn: &mut SqliteConnection,
+    cache_size: i64,
+    temp_store: &str,
+) -> Result<(), ConnectionError> {
     let found: Settings = sql_query(
         "SELECT journal_mode, synchronous, foreign_keys, recursive_triggers, timeout, cache_size, temp_store \
          FROM pragma_journal_mode, pragma_synchronous, pragma_foreign_keys, pragma_recursive_triggers, \
@@ -134,7 +141,7 @@ fn assert_settings(conn: &mut SqliteConnection, cache_size: i64) -> Result<(), C
         recursive_triggers: 1,
         timeout: 5000,
         cache_size,
-        temp_store: 2,
+        temp_store: if temp_store == IN_MEMORY { 2 } else { 1 },
     };
     if found == wanted {
         return Ok(());

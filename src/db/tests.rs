@@ -1,6 +1,7 @@
 //! Where a look-up runs, and how connections are set.
 
 use std::{
+    panic::resume_unwind,
     sync::{Arc, Barrier},
     thread::{self, ThreadId},
 };
@@ -50,7 +51,8 @@ async fn a_look_up_runs_where_it_is_called_and_does_not_wait_there() {
 async fn what_fails_there_is_done_again_elsewhere() {
     let (_folder, db) = database();
     let here = thread::current().id();
-    let failures: [fn() -> QueryError; 2] = [|| QueryError::RollbackTransaction, || panic!("in a look-up")];
+    let failures: [fn() -> QueryError; 2] =
+        [|| QueryError::RollbackTransaction, || resume_unwind(Box::new("in a look-up"))];
     for failure in failures {
         place(&db).await;
         let elsewhere = db.look_up(move |_| match thread::current().id() {
