@@ -34,15 +34,15 @@ impl AtOnce {
     /// Does `work` here, if that may be just now.
     pub(super) fn run<T>(&self, work: impl FnOnce() -> Option<T>) -> Option<T> {
         let _place = self.places.try_acquire().ok()?;
-        let begun = self.born.elapsed();
-        if millis(begun) < self.not_before.load(Ordering::Relaxed) {
+        if millis(self.born.elapsed()) < self.not_before.load(Ordering::Relaxed) {
             return None;
         }
+        let begun = Instant::now();
         let found = work();
-        let ended = self.born.elapsed();
-        if ended - begun > LONG {
-            tracing::warn!(took = ?(ended - begun), "a look-up in the database stood still");
-            self.not_before.store(millis(ended + PAUSE), Ordering::Relaxed);
+        let took = begun.elapsed();
+        if took > LONG {
+            tracing::warn!(?took, "a look-up in the database stood still");
+            self.not_before.store(millis(self.born.elapsed() + PAUSE), Ordering::Relaxed);
         }
         found
     }
