@@ -1,11 +1,11 @@
 //! Locks, some of which the two backends spell differently.
 
 use diesel::{
-    Connection, OptionalExtension, QueryableByName, RunQueryDsl, Selectable, pg::Pg,
-    query_builder::QueryFragment, sql_query, sql_types::Text,
+    OptionalExtension, QueryableByName, RunQueryDsl, Selectable, pg::Pg, query_builder::QueryFragment,
+    sql_query, sql_types::Text,
 };
 
-use super::{Conn, Prepare, QueryResult, columns};
+use super::{Conn, Prepare, QueryResult, columns, conn::MultiBackend};
 
 /// A lock that no row stands for. Whoever waits for it is served in turn: one who wants it alone is not overtaken by ever
 /// more who share it, as with a row.
@@ -37,16 +37,12 @@ impl Latch {
 }
 
 /// Reads the row of which that is the key, and keeps it from changing until the transaction ends. SQLite's one writer need not.
-pub fn hold_row<T>(
+pub fn hold_row<T: Row>(
     conn: &mut Conn,
     table: &'static str,
     key: &'static str,
     value: &str,
-) -> QueryResult<Option<T>>
-where
-    T: Row,
-    T::SelectExpression: QueryFragment<Pg>,
-{
+) -> QueryResult<Option<T>> {
     let suffix = match conn {
         Conn::Sqlite(_) => "",
         Conn::Postgres(_) => " FOR SHARE",
@@ -55,24 +51,26 @@ where
 }
 
 /// Locks the row of which that is the key until the transaction ends, and answers it as it was committed last.
-pub fn lock_row<T>(
+pub fn lock_row<T: Row>(
     conn: &mut Conn,
     table: &'static str,
     key: &'static str,
     value: &str,
-) -> QueryResult<Option<T>>
-where
-    T: Row,
-    T::SelectExpression: QueryFragment<Pg>,
-{
+) -> QueryResult<Option<T>> {
     let change = format!("UPDATE {table} SET lock_no = lock_no + 1 WHERE {key} = $1");
     one(conn, &format!("{change} RETURNING {}", columns::<T>()), value)
 }
 
 /// What is read from a row, by the names of its columns.
-pub trait Row: Selectable<Pg> + QueryableByName<<Conn as Connection>::Backend> + 'static {}
+pub trait Row:
+    Selectable<Pg, SelectExpression: QueryFragment<Pg>> + QueryableByName<MultiBackend> + 'static
+{
+}
 
-impl<T: Selectable<Pg> + QueryableByName<<Conn as Connection>::Backend> + 'static> Row for T {}
+impl<T> Row for T where
+    T: Selectable<Pg, SelectExpression: QueryFragment<Pg>> + QueryableByName<MultiBackend> + 'static
+{
+}
 
 fn one<T: Row>(conn: &mut Conn, statement: &str, value: &str) -> QueryResult<Option<T>> {
     sql_query(statement).bind::<Text, _>(value).prepared().get_result(conn).optional()

@@ -12,8 +12,7 @@ use diesel::{
 use super::{Conn, conn::MultiBackend};
 
 /// A statement that its connection keeps under its text. Diesel by itself prepares anew, each time, whatever may have many
-/// texts: SQL of our own, a change, a list of values, on Postgres a row that is
-/// inserted.
+/// texts: SQL of our own, a change, a list of values, on Postgres a new row.
 #[derive(Debug, Clone, Copy)]
 pub struct Prepared<Q>(Q);
 

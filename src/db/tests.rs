@@ -96,7 +96,7 @@ async fn a_look_up_waits_for_its_turn_elsewhere() {
 }
 
 #[tokio::test]
-async fn migrations_alone_may_use_files() {
+async fn after_migrations_a_writer_keeps_in_memory_what_it_may_undo() {
     let (_folder, db) = database();
     let temp_store = |conn: &mut Conn| setting(conn, "SELECT temp_store AS value FROM pragma_temp_store");
     assert_eq!(db.write(temp_store).await.expect("an answer"), 2);
