@@ -18,7 +18,7 @@ use crate::{
     auth::{Visitor, guard::source},
     error::{Denial, Error},
     kinds::Shape,
-    store::read_id,
+    store::{actions::Action, read_id},
     workflow::{Approval, Gate, MOST_EQUAL, Rejection, note},
 };
 
@@ -89,8 +89,8 @@ pub async fn approve(
         note: body.note,
         acknowledge,
     };
-    gate.approve(&visitor.decider(source(&request, Door::Rest)), &id, approval).await?;
-    answer(&gate, &id).await
+    let action = gate.approve(&visitor.decider(source(&request, Door::Rest)), &id, approval).await?;
+    answer(&gate, action).await
 }
 
 /// Reject an action
@@ -117,13 +117,13 @@ pub async fn reject(
         digest: body.digest,
         reason: body.reason,
     };
-    gate.reject(&visitor.decider(source(&request, Door::Rest)), &id, rejection).await?;
-    answer(&gate, &id).await
+    let action = gate.reject(&visitor.decider(source(&request, Door::Rest)), &id, rejection).await?;
+    answer(&gate, action).await
 }
 
 /// The action as it stands after the decision. What was decided is, even if it can't be shown: that is no failure of it.
-async fn answer(gate: &Gate, id: &str) -> Result<HttpResponse, Problem> {
-    match gate.detail(id).await {
+async fn answer(gate: &Gate, action: Action) -> Result<HttpResponse, Problem> {
+    match gate.detail_of(action).await {
         Ok(detail) => Ok(ok(&ActionDetail::from(detail))),
         Err(Error::Internal(cause)) => {
             tracing::error!(%cause, "a defect: an action can't be shown after its decision");
