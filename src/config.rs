@@ -215,6 +215,14 @@ impl Config {
         Secret::beside(&secret)
     }
 
+    /// Where [`Config::open_secret`] has it from.
+    pub fn secret_place(&self) -> String {
+        match (&self.secret, self.database_url.file()) {
+            (None, Some(database)) => secret_path(database).display().to_string(),
+            _ => "COUNTERSIGN_SECRET".to_owned(),
+        }
+    }
+
     /// The same, but nothing where one is yet to be made. Writes nothing.
     ///
     /// # Errors

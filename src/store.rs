@@ -12,6 +12,7 @@ pub mod pauses;
 pub mod people;
 pub mod preferences;
 pub mod schema;
+pub mod secret_mark;
 pub mod sessions;
 pub mod slots;
 pub mod subjects;

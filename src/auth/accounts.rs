@@ -33,7 +33,7 @@ impl Auth {
     ///
     /// `lock` finds what is changed and locks it; only then the clock is read, and `work` decides on what came back.
     /// `recall` reads the changed row of a change that was committed while its answer got lost.
-    async fn change<L, T>(
+    pub(super) async fn change<L, T>(
         &self,
         lock: impl Fn(&mut Conn) -> Decided<L> + Send + Sync + 'static,
         work: impl Fn(&mut Conn, L, Timestamp) -> Decided<(T, Option<Entry>)> + Send + Sync + 'static,
@@ -75,6 +75,6 @@ impl Auth {
     }
 }
 
-fn account(change: &str) -> Entry {
+pub(super) fn account(change: &str) -> Entry {
     Entry::new(What::Account, Actor::System, &Source::CLI, change)
 }

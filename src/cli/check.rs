@@ -4,16 +4,16 @@ use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
 use clap::Args;
 
-use super::{logging, out::say, pause, sentence, serve::bind};
+use super::{another_secret, logging, out::say, pause, sentence, serve::bind};
 use crate::{
     app,
-    auth::SESSION_HOURS,
+    auth::{SESSION_HOURS, is_secret_of},
     config::Config,
-    db::{Clock, Db, Schema},
+    db::{Clock, Conn, Db, Schema},
     error::{Error, Result},
     kinds::Kind,
     notify::email::Mailer,
-    store::{new_id, people},
+    store::{new_id, people, secret_mark},
     workflow::restored,
 };
 
@@ -153,7 +153,8 @@ async fn database(config: &Config) -> bool {
     match schema(config).await {
         Ok((Schema::Current, Some(db))) => {
             line("Schema", "up to date");
-            found("Can decide", deciders(&db).await)
+            let known = keys(config, &db).await;
+            found("Can decide", deciders(&db).await) && known
         }
         Ok(_) if config.no_migrate => {
             let why = "COUNTERSIGN_NO_MIGRATE (--no-migrate) leaves the schema alone, and it is not up to date; run \
@@ -168,6 +169,23 @@ async fn database(config: &Config) -> bool {
             found("Schema", Ok("behind; `countersign serve` brings it up to date".to_owned()))
         }
         Err(error) => found("Schema", Err(error)),
+    }
+}
+
+/// Whether the database's keys are made under the secret that there is.
+async fn keys(config: &Config, db: &Db) -> bool {
+    // What is wrong with the secret itself was told before.
+    let Ok(secret) = config.look_at_secret() else { return true };
+    // One that is yet to be made is another than any.
+    let is_its_own = move |conn: &mut Conn| match &secret {
+        Some(secret) => is_secret_of(conn, secret),
+        None => Ok(secret_mark::find(conn)?.map(|_| false)),
+    };
+    match db.read(is_its_own).await {
+        Ok(None) => true,
+        Ok(Some(true)) => found("Keys", Ok("made under this secret".to_owned())),
+        Ok(Some(false)) => found("Keys", Err(another_secret(config))),
+        Err(error) => found("Keys", Err(error)),
     }
 }
 

@@ -15,7 +15,7 @@ use std::{
 use clap::Args;
 
 use self::sheet::Sheet;
-use super::{logging, out::say, serve};
+use super::{logging, out::say, serve, with_its_secret};
 use crate::{
     app::App,
     config::{self, Config, PublicUrl},
@@ -67,6 +67,7 @@ impl Demo {
             ..config
         })?;
         app.db.migrate().await?;
+        let app = with_its_secret(app).await?;
         import::seed(&app.db).await?;
         let path = self.data_dir.join("demo.json");
         let sheet = accounts::prepare(&app, sheet::read(&path)?).await?;

@@ -3,7 +3,7 @@
 use clap::Args;
 use tokio::io::{stdin, stdout};
 
-use super::{logging, open, serve::stopped};
+use super::{logging, open, serve::stopped, with_its_secret};
 use crate::{
     config::{self, Config, LogStyle},
     error::{Error, Result},
@@ -57,7 +57,7 @@ impl Mcp {
             logging::start(self.log);
             return bridge::run(url, &key, stdin(), stdout()).await;
         }
-        let app = open(config).await?;
+        let app = with_its_secret(open(config).await?).await?;
         let chores = app.begin_chores();
         let stopped = stopped()?;
         let served = tokio::select! {

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener};
 use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::{logging, on_existing};
+use super::{logging, on_existing, with_its_secret};
 use crate::{
     app::{self, App},
     config::Config,
@@ -35,7 +35,7 @@ impl Serve {
             app.db.migrate().await?;
             app
         };
-        serve(app, listener).await
+        serve(with_its_secret(app).await?, listener).await
     }
 }
 

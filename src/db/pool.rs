@@ -62,11 +62,14 @@ impl FromStr for DatabaseUrl {
     }
 }
 
-/// Without the password.
+/// A file by its whole path, which says where it is to whoever stands elsewhere; a server without the password.
 impl fmt::Display for DatabaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Sqlite(path) => write!(f, "sqlite://{}", path.display()),
+            Self::Sqlite(path) => {
+                let whole = std::path::absolute(path);
+                write!(f, "sqlite://{}", whole.as_ref().unwrap_or(path).display())
+            }
             Self::Postgres(text) => match url::Url::parse(text) {
                 Ok(url) => {
                     let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();

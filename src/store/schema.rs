@@ -119,6 +119,13 @@ diesel::table! {
 }
 
 diesel::table! {
+    secret_mark (one) {
+        one -> Integer,
+        mac -> Text,
+    }
+}
+
+diesel::table! {
     floods (event, actor_kind, actor_id, door, address, code, minute) {
         event -> Text,
         actor_kind -> Text,

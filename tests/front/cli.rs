@@ -5,6 +5,7 @@ mod check;
 mod databases;
 mod log;
 mod mistyped;
+mod secrets;
 mod serving;
 mod settings;
 mod shop;

@@ -1,6 +1,6 @@
 //! Agents, their keys and scopes.
 
-use super::{Changed, Decided, account, names, people::no_person};
+use super::{Changed, Decided, account, names};
 use crate::{
     auth::{Auth, TokenKind},
     db::{Conn, QueryResult, Timestamp, must_be_one},
@@ -53,7 +53,10 @@ impl Auth {
             let owner_id = match &owner {
                 Some(email) => match people::by_email(conn, email)? {
                     Some(person) => Some(person.id),
-                    None => return Ok(Err(no_person())),
+                    None => {
+                        let sentence = format!("There is no person {email} for the agent to belong to.");
+                        return Ok(Err(Denial::invalid("owner", sentence)));
+                    }
                 },
                 None => people::first_owner(conn)?.map(|person| person.id),
             };

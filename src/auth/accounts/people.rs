@@ -197,6 +197,6 @@ fn of_person(person_id: &str, prefix: &str, mac: &str, now: Timestamp) -> Creden
     }
 }
 
-pub(super) fn no_person() -> Denial {
+fn no_person() -> Denial {
     Denial::new(Code::NotFound, "There is no person with that e-mail address.")
 }

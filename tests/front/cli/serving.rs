@@ -8,7 +8,7 @@ use crate::support::client::{Client, Era};
 use crate::support::program::Program;
 use crate::support::{Database, backends};
 
-const SERVE: &[&str] = &["serve", "--listen", "127.0.0.1:0"];
+pub const SERVE: &[&str] = &["serve", "--listen", "127.0.0.1:0"];
 
 async fn status(url: String) -> u16 {
     reqwest::get(url).await.unwrap().status().as_u16()

@@ -61,7 +61,7 @@ const VALUES: &[&str] = &[
     "https://gate.example.com",
     "https://gate.example.com.",
     "https://:pass@gate.example.com",
-    "sqlite://x.db",
+    "sqlite:///x.db",
     "sqlite://:memory:",
     "smtp://mail.example.com",
     "smtps://gate:hidden@mail.example.com:465",
@@ -79,7 +79,7 @@ const VALUES: &[&str] = &[
 
 /// What each setting takes of these, and what it then means.
 const TAKEN: &[(&str, &[(&str, &str)])] = &[
-    ("DATABASE_URL", &[("sqlite://x.db", "sqlite://x.db")]),
+    ("DATABASE_URL", &[("sqlite:///x.db", "sqlite:///x.db")]),
     ("COUNTERSIGN_LISTEN", &[("127.0.0.1:0", "127.0.0.1:0")]),
     (
         "COUNTERSIGN_PUBLIC_URL",
