@@ -13,6 +13,7 @@ mod out;
 mod pause;
 mod person;
 mod prune;
+mod secret;
 mod seed;
 mod serve;
 
@@ -121,23 +122,7 @@ async fn on_existing(config: Config) -> Result<App> {
         )));
     };
     db.check_schema().await?;
-    App::build(config)
-}
-
-/// The application, if its secret is the database's: for whatever makes keys or looks at them.
-async fn with_its_secret(app: App) -> Result<App> {
-    if app.auth.has_its_secret().await? {
-        return Ok(app);
-    }
-    Err(another_secret(&app.config))
-}
-
-fn another_secret(config: &Config) -> Error {
-    Error::Setup(format!(
-        "{} is not the secret under which this database's keys, tokens and sign-ins are made: none of them would work. Put \
-         that one back, or run `countersign migrate --new-secret` to go on with this one, and make them anew.",
-        config.secret_place()
-    ))
+    App::build(secret::without_making_one(config, &db).await?)
 }
 
 /// Prints a value for programs.

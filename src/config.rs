@@ -204,23 +204,7 @@ impl Config {
             (None, Some(database)) => database,
             (None, None) => return Err(no_secret()),
         };
-        let secret = secret_path(database);
-        if database.metadata().is_ok_and(|database| database.len() > 0) {
-            tracing::warn!(
-                "{} is missing and is made anew: keys, tokens and sessions of before no longer work. If there was one, \
-                 put it back.",
-                secret.display()
-            );
-        }
-        Secret::beside(&secret)
-    }
-
-    /// Where [`Config::open_secret`] has it from.
-    pub fn secret_place(&self) -> String {
-        match (&self.secret, self.database_url.file()) {
-            (None, Some(database)) => secret_path(database).display().to_string(),
-            _ => "COUNTERSIGN_SECRET".to_owned(),
-        }
+        Secret::beside(&secret_path(database))
     }
 
     /// The same, but nothing where one is yet to be made. Writes nothing.
@@ -232,6 +216,26 @@ impl Config {
             (Some(secret), _) => Secret::new(secret).map(Some),
             (None, Some(path)) => Secret::kept(&secret_path(path)),
             (None, None) => Err(no_secret()),
+        }
+    }
+
+    /// Where it is, as the beginning of a sentence.
+    pub fn secret_place(&self) -> String {
+        match (&self.secret, self.database_url.file()) {
+            (None, Some(database)) => {
+                let path = secret_path(database);
+                format!("The secret in {}", std::path::absolute(&path).unwrap_or(path).display())
+            }
+            _ => "COUNTERSIGN_SECRET".to_owned(),
+        }
+    }
+
+    /// The same settings with a secret that is kept nowhere: for what needs none, in the place of one that is missing.
+    #[must_use]
+    pub fn with_a_passing_secret(self) -> Self {
+        Self {
+            secret: Some(Secret::random_text()),
+            ..self
         }
     }
 }

@@ -37,7 +37,7 @@ pub(crate) use enums::text_enum;
 use file::Found;
 pub use locks::{Latch, hold_row, lock_row, skip_locked, write_lock};
 pub use log_end::LogEnd;
-pub use migrate::Schema;
+pub use migrate::{Schema, has_table};
 use opening::Opening;
 pub use pool::DatabaseUrl;
 use pool::Pool;

@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// What a step of a change comes to; a denial commits nothing, for nothing was written.
-type Decided<T> = QueryResult<Result<T, Denial>>;
+pub(super) type Decided<T> = QueryResult<Result<T, Denial>>;
 
 /// What a command that may come twice has done.
 pub enum Changed<T> {

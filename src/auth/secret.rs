@@ -51,9 +51,14 @@ impl Secret {
         if let Some(kept) = Self::kept(path)? {
             return Ok(kept);
         }
-        private_file::make(path, hex(&random::<32>()).as_bytes())
+        private_file::make(path, Self::random_text().as_bytes())
             .map_err(|error| unusable(path, &format!("can't be made: {error}")))?;
         Self::kept(path)?.ok_or_else(|| unusable(path, "is gone again"))
+    }
+
+    /// The text of a new one.
+    pub fn random_text() -> String {
+        hex(&random::<32>())
     }
 
     /// Lower-hex HMAC-SHA256 of a text, for one purpose.

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::{open, out::say, print_json, with_its_secret};
+use super::{open, out::say, print_json};
 use crate::{
     app::App,
     auth::accounts::{Changed, NewAgent},
@@ -91,7 +91,7 @@ impl Agent {
                 json,
                 config,
             } => {
-                let App { auth, gate, .. } = with_its_secret(open(config).await?).await?;
+                let App { auth, gate, .. } = open(config).await?;
                 let known = gate.registry.scopes();
                 let new = auth.add_agent(&named.name, &scopes, owner.as_deref(), &known).await?;
                 print_new(&new, json);
@@ -113,8 +113,7 @@ impl Agent {
                 say!("{} has these scopes now: {}.", agent.name, agent.scopes);
             }
             Self::Rotate { named, json, config } => {
-                let app = with_its_secret(open(config).await?).await?;
-                print_new(&app.auth.rotate(&named.name).await?, json);
+                print_new(&open(config).await?.auth.rotate(&named.name).await?, json);
             }
             Self::Revoke { named, config } => match open(config).await?.auth.revoke(&named.name).await? {
                 Changed::Now(agent) => say!("{} is revoked.", agent.name),

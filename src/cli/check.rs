@@ -4,16 +4,16 @@ use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
 use clap::Args;
 
-use super::{another_secret, logging, out::say, pause, sentence, serve::bind};
+use super::{logging, out::say, pause, secret, sentence, serve::bind};
 use crate::{
     app,
-    auth::{SESSION_HOURS, is_secret_of},
+    auth::SESSION_HOURS,
     config::Config,
-    db::{Clock, Conn, Db, Schema},
+    db::{Clock, Db, Schema},
     error::{Error, Result},
     kinds::Kind,
     notify::email::Mailer,
-    store::{new_id, people, secret_mark},
+    store::{new_id, people},
     workflow::restored,
 };
 
@@ -37,12 +37,12 @@ impl Check {
         let mut problems = usize::from(!listens);
         problems += usize::from(!addresses(config));
         limits(config);
-        let secret = config.look_at_secret().map(|secret| secret_place(config, secret.is_some()));
+        let secret = config.look_at_secret().map(|secret| place(config, secret.is_some()));
         problems += usize::from(!found("Secret", secret));
         for (kind, window) in windows(config) {
             problems += usize::from(!found(&kind, window));
         }
-        problems += usize::from(!database(config).await);
+        problems += database(config).await;
         let mailer = config.mailer();
         problems += usize::from(mailer.is_err());
         let mail_works = mail(config, mailer, self.mail_to.as_deref()).await;
@@ -135,57 +135,53 @@ fn windows(config: &Config) -> Vec<(String, Result<String>)> {
     registry.kinds().map(|kind| (kind.spec().name.to_owned(), Ok(window(kind)))).collect()
 }
 
-fn secret_place(config: &Config, is_there: bool) -> String {
+fn place(config: &Config, is_there: bool) -> String {
     let place = match (&config.secret, is_there) {
         (Some(_), _) => "from COUNTERSIGN_SECRET",
         (None, true) => "kept beside the database's file",
-        (None, false) if config.database_url.file().is_some_and(Path::exists) => {
-            "none; `countersign serve` makes one beside the database's file. If there was one, put it back: under \
-             another no key, token or sign-in of this database is known"
-        }
+        (None, false) if config.database_url.file().is_some_and(Path::exists) => "none at hand",
         (None, false) => "none yet; `countersign serve` makes one beside the database's file",
     };
     place.to_owned()
 }
 
-async fn database(config: &Config) -> bool {
+/// How many problems there are with the database.
+async fn database(config: &Config) -> usize {
     line("Database", &config.database_url);
-    match schema(config).await {
-        Ok((Schema::Current, Some(db))) => {
-            line("Schema", "up to date");
-            let known = keys(config, &db).await;
-            found("Can decide", deciders(&db).await) && known
+    let (schema, db) = match schema(config).await {
+        Ok(looked) => looked,
+        Err(error) => return usize::from(!found("Schema", Err(error))),
+    };
+    let stands = match (schema, &db) {
+        (Schema::Current, _) => Ok("up to date"),
+        (Schema::Behind, _) if config.no_migrate => Err(Error::Setup(
+            "COUNTERSIGN_NO_MIGRATE (--no-migrate) leaves the schema alone, and it is not up to date; run `countersign \
+             migrate`."
+                .to_owned(),
+        )),
+        (Schema::Behind, None) => Ok("none yet; `countersign serve` makes the database and brings it up to date"),
+        (Schema::Behind, Some(_)) => Ok("behind; `countersign serve` brings it up to date"),
+    };
+    let mut problems = usize::from(!found("Schema", stands.map(ToOwned::to_owned)));
+    if let Some(db) = db {
+        problems += usize::from(!keys(config, &db).await);
+        if schema == Schema::Current {
+            problems += usize::from(!found("Can decide", deciders(&db).await));
         }
-        Ok(_) if config.no_migrate => {
-            let why = "COUNTERSIGN_NO_MIGRATE (--no-migrate) leaves the schema alone, and it is not up to date; run \
-                       `countersign migrate`.";
-            found("Schema", Err(Error::Setup(why.to_owned())))
-        }
-        Ok((_, None)) => found(
-            "Schema",
-            Ok("none yet; `countersign serve` makes the database and brings it up to date".to_owned()),
-        ),
-        Ok((_, Some(_))) => {
-            found("Schema", Ok("behind; `countersign serve` brings it up to date".to_owned()))
-        }
-        Err(error) => found("Schema", Err(error)),
     }
+    problems
 }
 
 /// Whether the database's keys are made under the secret that there is.
 async fn keys(config: &Config, db: &Db) -> bool {
     // What is wrong with the secret itself was told before.
-    let Ok(secret) = config.look_at_secret() else { return true };
-    // One that is yet to be made is another than any.
-    let is_its_own = move |conn: &mut Conn| match &secret {
-        Some(secret) => is_secret_of(conn, secret),
-        None => Ok(secret_mark::find(conn)?.map(|_| false)),
-    };
-    match db.read(is_its_own).await {
-        Ok(None) => true,
-        Ok(Some(true)) => found("Keys", Ok("made under this secret".to_owned())),
-        Ok(Some(false)) => found("Keys", Err(another_secret(config))),
-        Err(error) => found("Keys", Err(error)),
+    if config.look_at_secret().is_err() {
+        return true;
+    }
+    let standing = secret::standing(config, db).await;
+    match standing.and_then(|standing| secret::is_told(config, standing, secret::REPLACE)) {
+        Ok(false) => true,
+        made => found("Keys", made.map(|_| "made under this secret".to_owned())),
     }
 }
 

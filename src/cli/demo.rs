@@ -15,7 +15,7 @@ use std::{
 use clap::Args;
 
 use self::sheet::Sheet;
-use super::{logging, out::say, serve, with_its_secret};
+use super::{logging, out::say, secret, serve};
 use crate::{
     app::App,
     config::{self, Config, PublicUrl},
@@ -59,15 +59,17 @@ impl Demo {
             ))
         })?;
         let first = first::begin(&self.data_dir, &database)?;
-        let app = App::build(Config {
+        let config = Config {
             public_url: config.public_url.or_else(|| this_machine(listen)),
             listen,
             secret: None,
             smtp_url: None,
             ..config
-        })?;
+        };
+        secret::check(&config, "Put it back, or remove the folder and start the demo anew.").await?;
+        let app = App::build(config)?;
         app.db.migrate().await?;
-        let app = with_its_secret(app).await?;
+        app.auth.tell_secret().await?;
         import::seed(&app.db).await?;
         let path = self.data_dir.join("demo.json");
         let sheet = accounts::prepare(&app, sheet::read(&path)?).await?;

@@ -3,7 +3,7 @@
 use clap::Args;
 use tokio::io::{stdin, stdout};
 
-use super::{logging, open, serve::stopped, with_its_secret};
+use super::{logging, open, secret, serve::stopped};
 use crate::{
     config::{self, Config, LogStyle},
     error::{Error, Result},
@@ -57,7 +57,8 @@ impl Mcp {
             logging::start(self.log);
             return bridge::run(url, &key, stdin(), stdout()).await;
         }
-        let app = with_its_secret(open(config).await?).await?;
+        secret::check(&config, secret::REPLACE).await?;
+        let app = open(config).await?;
         let chores = app.begin_chores();
         let stopped = stopped()?;
         let served = tokio::select! {

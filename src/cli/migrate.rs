@@ -2,8 +2,8 @@
 
 use clap::Args;
 
-use super::{logging, out::say};
-use crate::{app::App, auth::accounts::Changed, config::Config, error::Result};
+use super::{logging, out::say, secret};
+use crate::{app::App, auth::accounts::Changed, config::Config, db::Db, error::Result};
 
 /// Bring the database's schema up to date; safe while others do the same
 #[derive(Args)]
@@ -18,16 +18,23 @@ pub struct Migrate {
 impl Migrate {
     pub(super) async fn run(self) -> Result<()> {
         logging::start(self.config.log);
-        let App { db, auth, .. } = App::build(self.config)?;
-        db.migrate().await?;
+        let place = self.config.secret_place();
+        // A new secret is made only once the schema is there to be told of it.
+        let config = match Db::look(&self.config.database_url)? {
+            Some(db) => secret::without_making_one(self.config.clone(), &db).await?,
+            None => self.config.clone(),
+        };
+        App::build(config)?.db.migrate().await?;
         say!("The schema is up to date.");
         if self.new_secret {
-            match auth.replace_secret().await? {
+            match App::build(self.config)?.auth.replace_secret().await? {
                 Changed::Now(()) => say!(
-                    "Keys, tokens and sign-ins are made under this secret from now on; those of another don't work. Start \
-                     every process anew with it."
+                    "{place} is this database's from now on; keys, tokens and sign-ins that were made under another don't \
+                     work. Start every process anew with it."
                 ),
-                Changed::Before(()) => say!("Keys, tokens and sign-ins were made under this secret already."),
+                Changed::Before(()) => say!(
+                    "Nothing was replaced: {place} is this database's already. Set another before, or remove the file."
+                ),
             }
         }
         Ok(())

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::{open, out::say, print_json, with_its_secret};
+use super::{open, out::say, print_json};
 use crate::{
     auth::accounts::{Changed, NewPerson},
     config::Config,
@@ -81,8 +81,7 @@ impl Person {
                 json,
                 config,
             } => {
-                let app = with_its_secret(open(config).await?).await?;
-                let added = app.auth.add_person(&named.email, role).await?;
+                let added = open(config).await?.auth.add_person(&named.email, role).await?;
                 print_new(&added, json);
             }
             Self::List { json, config } => list(config, json).await?,
@@ -103,8 +102,7 @@ impl Person {
                 Changed::Before(person) => say!("{} was disabled already.", person.email),
             },
             Self::ResetPassword { named, json, config } => {
-                let app = with_its_secret(open(config).await?).await?;
-                let reset = app.auth.reset_password(&named.email).await?;
+                let reset = open(config).await?.auth.reset_password(&named.email).await?;
                 print_new(&reset, json);
             }
         }

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener};
 use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::{logging, on_existing, with_its_secret};
+use super::{logging, on_existing, secret};
 use crate::{
     app::{self, App},
     config::Config,
@@ -28,6 +28,7 @@ impl Serve {
             listen,
             ..self.config
         };
+        secret::check(&config, secret::REPLACE).await?;
         let app = if config.no_migrate {
             on_existing(config).await?
         } else {
@@ -35,7 +36,14 @@ impl Serve {
             app.db.migrate().await?;
             app
         };
-        serve(with_its_secret(app).await?, listener).await
+        if app.auth.tell_secret().await? {
+            tracing::warn!(
+                "{} is taken for the one under which this database's keys are made; if they are refused now, start with the \
+                 one that is, and tell the database of it with `countersign migrate --new-secret`",
+                app.config.secret_place()
+            );
+        }
+        serve(app, listener).await
     }
 }
 

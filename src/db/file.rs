@@ -9,6 +9,7 @@ use std::{
 
 use rustix::fs::{Access, access};
 
+use super::DatabaseUrl;
 use crate::error::{Error, Result};
 
 /// What there is at a path.
@@ -78,5 +79,5 @@ fn read(file: &mut File, into: &mut [u8]) -> Result<usize, IoError> {
 }
 
 fn wrong(path: &Path, why: &str) -> Error {
-    Error::Setup(format!("DATABASE_URL is sqlite://{}, {why}.", path.display()))
+    Error::Setup(format!("DATABASE_URL is {}, {why}.", DatabaseUrl::Sqlite(path.to_owned())))
 }

@@ -13,6 +13,8 @@ use super::{Conn, Prepare, QueryResult, columns, conn::MultiBackend};
 pub enum Latch {
     /// Shared by whoever acts on what is paused or not, held alone by whoever changes that.
     Pauses,
+    /// Held by whoever makes a key, or changes the secret that keys are made under.
+    Secret,
 }
 
 impl Latch {
@@ -27,12 +29,12 @@ impl Latch {
     }
 
     fn lock(self, conn: &mut Conn, function: &str) -> QueryResult<()> {
-        match (conn, self) {
-            (Conn::Sqlite(_), _) => Ok(()),
-            (Conn::Postgres(conn), Self::Pauses) => {
-                sql_query(format!("SELECT {function}(7146224815213)")).execute(conn).map(|_| ())
-            }
-        }
+        let Conn::Postgres(conn) = conn else { return Ok(()) };
+        let number = match self {
+            Self::Pauses => 7_146_224_815_213_i64,
+            Self::Secret => 7_146_224_815_214,
+        };
+        sql_query(format!("SELECT {function}({number})")).execute(conn).map(|_| ())
     }
 }
 

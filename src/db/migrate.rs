@@ -147,7 +147,7 @@ struct Applied {
 
 /// Only looks: diesel's own function for this makes the table when it is missing. Before the first migration it is.
 fn applied(conn: &mut Conn) -> QueryResult<Versions> {
-    if !has_versions(conn)? {
+    if !has_table(conn, "__diesel_schema_migrations")? {
         return Ok(Versions::new());
     }
     let rows: Vec<Applied> = sql_query("SELECT version FROM __diesel_schema_migrations").load(conn)?;
@@ -161,17 +161,14 @@ struct Tables {
 }
 
 /// Asks the catalogue, because an error would be in the server's language.
-fn has_versions(conn: &mut Conn) -> QueryResult<bool> {
+pub fn has_table(conn: &mut Conn, name: &str) -> QueryResult<bool> {
     let tables = match conn {
-        Conn::Sqlite(_) => {
-            "SELECT COUNT(*) AS found FROM sqlite_schema WHERE name = '__diesel_schema_migrations'"
-        }
+        Conn::Sqlite(_) => "SELECT COUNT(*) AS found FROM sqlite_schema WHERE name = $1",
         Conn::Postgres(_) => {
-            "SELECT COUNT(*) AS found FROM (SELECT to_regclass('__diesel_schema_migrations') AS t) AS named \
-             WHERE t IS NOT NULL"
+            "SELECT COUNT(*) AS found FROM (SELECT to_regclass($1) AS t) AS named WHERE t IS NOT NULL"
         }
     };
-    Ok(sql_query(tables).get_result::<Tables>(conn)?.found > 0)
+    Ok(sql_query(tables).bind::<Text, _>(name).get_result::<Tables>(conn)?.found > 0)
 }
 
 fn refuse_newer(known: &Versions, applied: &Versions) -> Result<()> {

@@ -30,6 +30,12 @@ pub fn hold(conn: &mut Conn, prefix: &str) -> QueryResult<Option<Credential>> {
     hold_row(conn, "credentials", "prefix", prefix)
 }
 
+/// Whether there is any, in use or not.
+pub fn any(conn: &mut Conn) -> QueryResult<bool> {
+    let one = credentials::table.select(credentials::prefix).first::<String>(conn).optional()?;
+    Ok(one.is_some())
+}
+
 /// Ends every key of an agent.
 pub fn revoke_agent(conn: &mut Conn, agent_id: &str, at: Timestamp) -> QueryResult<usize> {
     diesel::update(

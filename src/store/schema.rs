@@ -121,6 +121,7 @@ diesel::table! {
 diesel::table! {
     secret_mark (one) {
         one -> Integer,
+        salt -> Text,
         mac -> Text,
     }
 }

@@ -5,10 +5,7 @@ use std::collections::BTreeMap;
 use super::MOST_EQUAL;
 use crate::{
     db::{Conn, QueryResult, Timestamp},
-    store::{
-        actions::{self, Action, Beside, Status},
-        subjects::Versions,
-    },
+    store::actions::{self, Action, Beside, Status},
 };
 
 /// How many of the latest of each agent, kind and status are shown. One agent's flood hides nothing of anybody else, and
@@ -25,17 +22,16 @@ pub(super) struct Close {
     pub(super) left_out: usize,
 }
 
-/// Those beside `action` on its `records` that are open at `now`, or were executed after `since`.
+/// Those beside `action` that are open at `now`, or were executed after `since`.
 pub(super) fn close(
     conn: &mut Conn,
     action: &Action,
-    records: &Versions,
     now: Timestamp,
     since: Timestamp,
 ) -> QueryResult<Close> {
     // More can't be acknowledged, so the approval has to wait for fewer.
     let mut shown = actions::equal_and_close(conn, action, now, since, MOST_EQUAL)?;
-    let others = actions::close_on_same_records(conn, action, records, now, since, LATEST)?;
+    let others = actions::close_on_same_records(conn, action, now, since, LATEST)?;
     let mut counts = if shown.len() < MOST_EQUAL {
         shown.iter().map(|one| (one.status, 1)).collect()
     } else {

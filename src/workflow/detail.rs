@@ -92,15 +92,6 @@ impl Gate {
         self.one(id, Self::look).await
     }
 
-    /// The same of an action that was read before: one that is decided stays as it is.
-    ///
-    /// # Errors
-    /// When the database is away.
-    pub async fn detail_of(&self, action: Action) -> Result<Detail> {
-        let gate = self.clone();
-        self.db.read(move |conn| gate.look(conn, action.clone())).await
-    }
-
     /// The same with its story.
     ///
     /// # Errors
@@ -112,6 +103,15 @@ impl Gate {
             Ok((detail, story))
         })
         .await
+    }
+
+    /// One action, as it is in the hands of whoever decided it.
+    ///
+    /// # Errors
+    /// When the database is away.
+    pub async fn detail_of(&self, action: Action) -> Result<Detail> {
+        let gate = self.clone();
+        self.db.read(move |conn| gate.look(conn, action.clone())).await
     }
 
     async fn one<T: Send + 'static>(
@@ -145,7 +145,7 @@ impl Gate {
         let window =
             kind.map_or(TimeDelta::zero(), |kind| self.policy.retry_windows.acknowledged_for(kind.spec()));
         let repeats = if status == Status::Pending { repeats(conn, &action)? } else { Vec::new() };
-        let close = close(conn, &action, &seen, now, now - window)?;
+        let close = close(conn, &action, now, now - window)?;
         Ok(Detail {
             view: self.view(conn, &action, now, None)?,
             status,

@@ -28,6 +28,7 @@ mod person_gone;
 mod processes;
 mod repeated_after_end;
 mod revoked_agent;
+mod secrets;
 mod sweepers;
 mod two_agents;
 mod window_edge;

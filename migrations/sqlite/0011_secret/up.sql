@@ -1,5 +1,6 @@
--- One row at most: what tells the secret that keys, tokens and sessions are made under from any other.
+-- One row at most: what tells the secret under which keys, tokens and sessions are made apart from any other.
 CREATE TABLE secret_mark (
-    one INTEGER NOT NULL PRIMARY KEY CHECK (one = 1),
-    mac TEXT NOT NULL
+    one  INTEGER NOT NULL PRIMARY KEY CHECK (one = 1),
+    salt TEXT NOT NULL,
+    mac  TEXT NOT NULL
 ) STRICT;

@@ -54,7 +54,7 @@ impl Auth {
                 Some(email) => match people::by_email(conn, email)? {
                     Some(person) => Some(person.id),
                     None => {
-                        let sentence = format!("There is no person {email} for the agent to belong to.");
+                        let sentence = "There is no person with the e-mail address that owner names.";
                         return Ok(Err(Denial::invalid("owner", sentence)));
                     }
                 },
@@ -76,7 +76,7 @@ impl Auth {
                 Some(account("agent_added").with("agent_id", id.as_str()).with("scopes", scopes.as_str())),
             )))
         };
-        let added = self.change(|_| Ok(Ok(())), work, move |conn| agents::find(conn, &recalled));
+        let added = self.issue(|_| Ok(Ok(())), work, move |conn| agents::find(conn, &recalled));
         Ok(NewAgent {
             agent: added.await?,
             key: key.text,
@@ -112,7 +112,7 @@ impl Auth {
             Ok(Ok((agent, Some(entry))))
         };
         Ok(NewAgent {
-            agent: self.change(lock_in_use(name), work, recall(name)).await?,
+            agent: self.issue(lock_in_use(name), work, recall(name)).await?,
             key: key.text,
         })
     }

@@ -58,7 +58,7 @@ impl Auth {
                 Some(account("person_added").with("person_id", id.as_str()).with("role", role.as_str())),
             )))
         };
-        let added = self.change(|_| Ok(Ok(())), work, move |conn| people::find(conn, &recalled));
+        let added = self.issue(|_| Ok(Ok(())), work, move |conn| people::find(conn, &recalled));
         Ok(NewPerson {
             person: added.await?,
             password,
@@ -142,7 +142,7 @@ impl Auth {
             )))
         };
         Ok(NewPerson {
-            person: self.change(lock(&email), work, recall(&email)).await?,
+            person: self.issue(lock(&email), work, recall(&email)).await?,
             password,
             api_token: token.text,
         })

@@ -9,10 +9,7 @@ use diesel::{
 use super::{Action, Status};
 use crate::{
     db::{Conn, Prepare, QueryResult, Timestamp, columns, of_few_lengths},
-    store::{
-        schema::{action_subjects, actions},
-        subjects::Versions,
-    },
+    store::schema::{action_subjects, actions},
 };
 
 /// What is open, or was executed after `since`. What a revoked agent asked for can't run any more. Whatever was executed could
@@ -30,9 +27,15 @@ fn close(now: &str, since: &str) -> String {
     )
 }
 
-/// What asks for the same write as another action `$3` of the fingerprint `$1`, and is open at `$4` or was executed after `$2`.
-fn equal() -> String {
-    format!("fingerprint = $1 AND expires_at > $2 AND id <> $3 AND {}", close("$4", "$2"))
+/// Of two actions on one record: that the other could still be decided after `$1`.
+const TOGETHER: &str = "other.subject = own.subject AND other.expires_at > $1";
+
+/// What asks for the same write as another action `$3` of the fingerprint `$1`, and could still be decided after `$2`.
+const EQUAL: &str = "fingerprint = $1 AND expires_at > $2 AND id <> $3";
+
+/// What is [`EQUAL`] and open at `$4`, or was executed after `$2`.
+fn equal_close() -> String {
+    format!("{EQUAL} AND {}", close("$4", "$2"))
 }
 
 /// Another action, as much as it takes to choose which are shown.
@@ -54,49 +57,51 @@ pub struct Beside {
     pub alike: i64,
 }
 
-/// Whether `action` has one of its `records` in common with another action that could still be decided after `since`. Mostly
-/// it has not, and need not be asked which: Postgres plans that for longer than it looks.
-fn shares_records(
-    conn: &mut Conn,
-    action: &Action,
-    records: &Versions,
-    since: Timestamp,
-) -> QueryResult<bool> {
-    let other = action_subjects::table
-        .filter(action_subjects::subject.eq_any(of_few_lengths(records.keys())))
-        .filter(action_subjects::expires_at.gt(since))
-        .filter(action_subjects::action_id.ne(&action.id))
-        .select(action_subjects::action_id)
-        .limit(1)
+#[derive(QueryableByName)]
+struct Found {
+    #[diesel(sql_type = Text)]
+    #[expect(dead_code, reason = "that there is one is all that is asked")]
+    id: String,
+}
+
+/// Whether `action` is [`TOGETHER`] with any other. Mostly it is not, and the statement that asks for them is not made: Postgres plans
+/// it for longer than it looks.
+fn is_together(conn: &mut Conn, action: &Action, since: Timestamp) -> QueryResult<bool> {
+    // Without a `LIMIT`, for which Postgres would rather read everybody's records until it meets one.
+    let found: Vec<Found> = sql_query(format!(
+        "SELECT own.action_id AS id FROM action_subjects own WHERE EXISTS (\
+             SELECT 1 FROM action_subjects other WHERE {TOGETHER} AND other.action_id <> $2\
+         ) AND own.action_id = $2"
+    ))
+    .bind::<SqlTimestamp, _>(since)
+    .bind::<Text, _>(&action.id)
+    .prepared()
+    .load(conn)?;
+    Ok(!found.is_empty())
+}
+
+/// Whether anything is [`EQUAL`], as with [`is_together`].
+fn is_any_equal(conn: &mut Conn, action: &Action, since: Timestamp) -> QueryResult<bool> {
+    let found: Option<Found> = sql_query(format!("SELECT id FROM actions WHERE {EQUAL} LIMIT 1"))
+        .bind::<Text, _>(&action.fingerprint)
+        .bind::<SqlTimestamp, _>(since)
+        .bind::<Text, _>(&action.id)
         .prepared()
-        .load::<String>(conn)?;
-    Ok(!other.is_empty())
+        .get_result(conn)
+        .optional()?;
+    Ok(found.is_some())
 }
 
-/// Whether another action asks for the same write as `action` and could still be decided after `since`: as with
-/// [`shares_records`].
-fn has_equals(conn: &mut Conn, action: &Action, since: Timestamp) -> QueryResult<bool> {
-    let other = actions::table
-        .filter(actions::fingerprint.eq(&action.fingerprint))
-        .filter(actions::expires_at.gt(since))
-        .filter(actions::id.ne(&action.id))
-        .select(actions::id)
-        .limit(1)
-        .load::<String>(conn)?;
-    Ok(!other.is_empty())
-}
-
-/// Other writes than `action`'s on the same `records` that are open or were executed after `since`, newest first: the latest so
+/// Other writes than `action`'s on the same records that are open or were executed after `since`, newest first: the latest so
 /// many of each agent, kind and status.
 pub fn close_on_same_records(
     conn: &mut Conn,
     action: &Action,
-    records: &Versions,
     now: Timestamp,
     since: Timestamp,
     most: i64,
 ) -> QueryResult<Vec<Beside>> {
-    if !shares_records(conn, action, records, since)? {
+    if !is_together(conn, action, since)? {
         return Ok(Vec::new());
     }
     let each = "PARTITION BY agent_id, kind, status";
@@ -107,7 +112,7 @@ pub fn close_on_same_records(
                  count(*) OVER ({each}) AS alike \
              FROM (\
                  SELECT DISTINCT other.action_id FROM action_subjects own \
-                 JOIN action_subjects other ON other.subject = own.subject AND other.expires_at > $1 \
+                 JOIN action_subjects other ON {TOGETHER} \
                  WHERE own.action_id = $2\
              ) AS near CROSS JOIN actions \
              WHERE id = near.action_id AND fingerprint <> $3 AND {}\
@@ -172,14 +177,14 @@ pub fn equal_and_close(
     since: Timestamp,
     most: usize,
 ) -> QueryResult<Vec<Action>> {
-    if !has_equals(conn, action, since)? {
+    if !is_any_equal(conn, action, since)? {
         return Ok(Vec::new());
     }
     let most = i64::try_from(most).unwrap_or(i64::MAX);
     sql_query(format!(
         "SELECT {} FROM actions WHERE {} ORDER BY expires_at, id LIMIT $5",
         columns::<Action>(),
-        equal()
+        equal_close()
     ))
     .bind::<Text, _>(&action.fingerprint)
     .bind::<SqlTimestamp, _>(since)
@@ -204,7 +209,8 @@ pub fn equal_and_close_by_status(
         #[diesel(sql_type = BigInt)]
         count: i64,
     }
-    let counting = format!("SELECT status, count(*) AS count FROM actions WHERE {} GROUP BY status", equal());
+    let counting =
+        format!("SELECT status, count(*) AS count FROM actions WHERE {} GROUP BY status", equal_close());
     let rows: Vec<Row> = sql_query(counting)
         .bind::<Text, _>(&action.fingerprint)
         .bind::<SqlTimestamp, _>(since)

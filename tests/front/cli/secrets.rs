@@ -1,47 +1,68 @@
 //! The secret under which a database's keys are made, and what becomes of another.
 
 use std::fs;
+use std::path::Path;
 
 use super::serving::SERVE;
-use crate::support::program::Program;
-use crate::support::{Database, backends};
+use crate::support::app::SECRET;
+use crate::support::program::{Program, Said};
+use crate::support::rival::Rival;
+use crate::support::{Backend, Database, backends};
 
 const ANOTHER: &str = "5f0b7c9e2d4a41868b3c6f1e9d7a0c25";
 const CHECK: [&str; 3] = ["check", "--listen", "127.0.0.1:0"];
-const NEW_AGENT: [&str; 6] = ["agent", "add", "--name", "helper", "--scope", "orders:read"];
+const OWNER: [&str; 6] = ["person", "add", "--email", "you@example.com", "--role", "owner"];
+const AGENT: [&str; 6] = ["agent", "add", "--name", "helper", "--scope", "orders:read"];
 
 fn under(secret: &str, database: &Database) -> Program {
     Program::bare().with("DATABASE_URL", &database.url).with("COUNTERSIGN_SECRET", secret)
 }
 
+/// What `serve` printed before it ended.
 #[track_caller]
-fn is_refused(sentence: &str) {
-    assert!(sentence.starts_with("COUNTERSIGN_SECRET is not the secret under which"), "{sentence}");
-    assert!(sentence.contains("countersign migrate --new-secret"), "{sentence}");
-    assert!(!sentence.contains(ANOTHER), "{sentence}");
+fn refused(program: &Program, serving: &[&str]) -> String {
+    match program.try_to_serve(serving) {
+        Ok(served) => panic!("it serves at {}", served.url),
+        Err(printed) => printed,
+    }
+}
+
+#[track_caller]
+fn no_key(said: Said) {
+    let sentence = said.sentence();
+    assert!(sentence.starts_with("The secret of this database is not at hand"), "{sentence}");
+    assert!(sentence.contains("countersign check"), "{sentence}");
+}
+
+#[track_caller]
+fn problem(program: &Program, words: &str) {
+    let said = program.run(&CHECK);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.out.contains(&format!("PROBLEM: {words}")), "{}", said.out);
+    assert!(said.out.contains("countersign migrate --new-secret"), "{}", said.out);
+    assert!(!said.out.contains(ANOTHER) && !said.out.contains(SECRET), "{}", said.out);
 }
 
 backends!(under_another_secret_nothing_is_served_and_no_key_is_made);
 async fn under_another_secret_nothing_is_served_and_no_key_is_made(database: &Database) {
     let (right, wrong) = (Program::on(database), under(ANOTHER, database));
     assert!(!wrong.run(&CHECK).ok().contains("Keys"), "none is made yet");
-    let owner = ["person", "add", "--email", "you@example.com", "--role", "owner"];
-    right.run(&owner).ok();
-    right.run(&NEW_AGENT).ok();
+    right.run(&OWNER).ok();
+    right.run(&AGENT).ok();
 
-    for refused in [
-        SERVE,
-        &NEW_AGENT[..],
+    let serving = refused(&wrong, SERVE);
+    assert!(serving.contains("COUNTERSIGN_SECRET is not the one that"), "{serving}");
+    let straight = wrong.run(&["mcp", "--agent-key", "cs_a_nobody"]).sentence();
+    assert!(straight.starts_with("COUNTERSIGN_SECRET is not the one that"), "{straight}");
+    for making in [
+        &["agent", "add", "--name", "another", "--scope", "orders:read"][..],
         &["agent", "rotate", "--name", "helper"],
         &["person", "add", "--email", "me@example.com", "--role", "owner"],
         &["person", "reset-password", "--email", "you@example.com"],
-        &["mcp", "--agent-key", "csk_nobody"],
     ] {
-        is_refused(&wrong.run(refused).sentence());
+        no_key(wrong.run(making));
     }
-    let said = wrong.run(&CHECK);
-    assert_eq!(said.code, Some(1));
-    assert!(said.out.contains("PROBLEM: COUNTERSIGN_SECRET is not the secret"), "{}", said.out);
+    problem(&wrong, "COUNTERSIGN_SECRET is not the one that");
     assert!(right.run(&CHECK).ok().contains("made under this secret"));
 
     // What needs no secret goes on: an emergency does not wait for one.
@@ -51,68 +72,121 @@ async fn under_another_secret_nothing_is_served_and_no_key_is_made(database: &Da
     right.serve(SERVE);
 }
 
-backends!(a_new_secret_is_put_in_the_place_of_the_old_one_when_asked);
-async fn a_new_secret_is_put_in_the_place_of_the_old_one_when_asked(database: &Database) {
+backends!(a_new_secret_takes_the_place_of_the_old_one_when_asked);
+async fn a_new_secret_takes_the_place_of_the_old_one_when_asked(database: &Database) {
     let (old, new) = (Program::on(database), under(ANOTHER, database));
-    let key = old.run(&[&NEW_AGENT[..], &["--json"]].concat()).json()["key"].clone();
+    let key = old.run(&[&AGENT[..], &["--json"]].concat()).json()["key"].clone();
+    let token = old.run(&[&OWNER[..], &["--json"]].concat()).json()["api_token"].clone();
     new.run(&["migrate"]).ok();
-    is_refused(&new.run(SERVE).sentence());
+    refused(&new, SERVE);
     assert!(new.run(&["migrate", "--new-secret"]).ok().contains("from now on"));
-    assert!(new.run(&["migrate", "--new-secret"]).ok().contains("already"));
-    is_refused(&old.run(SERVE).sentence());
+    assert!(
+        new.run(&["migrate", "--new-secret"])
+            .ok()
+            .contains("Nothing was replaced: COUNTERSIGN_SECRET is")
+    );
+    refused(&old, SERVE);
 
     let served = new.serve(SERVE);
+    let ask = async |path: &str, key: &serde_json::Value| {
+        let asked = reqwest::Client::new().get(format!("{}{path}", served.url));
+        asked.bearer_auth(key.as_str().unwrap()).send().await.unwrap().status().as_u16()
+    };
+    assert_eq!(ask("/api/v1/actions", &token).await, 401);
+    // Of a key that is known it would say that GET is not for it.
+    assert_eq!(ask("/mcp", &key).await, 401);
     let again = new.run(&["agent", "rotate", "--name", "helper", "--json"]).json()["key"].clone();
-    for (key, status) in [(key, 401), (again, 200)] {
-        let message = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
-        let sent = reqwest::Client::new()
-            .post(format!("{}/mcp", served.url))
-            .bearer_auth(key.as_str().unwrap())
-            .header("Accept", "application/json, text/event-stream")
-            .header("Content-Type", "application/json")
-            .header("MCP-Protocol-Version", "2025-06-18")
-            .body(message)
-            .send();
-        assert_eq!(sent.await.unwrap().status(), status);
-    }
+    assert_eq!(ask("/mcp", &again).await, 405);
     let log = new.run(&["audit", "export"]).ok();
     assert_eq!(log.matches("secret_replaced").count(), 1, "{log}");
 }
 
-backends!(of_two_secrets_at_once_one_is_the_databases);
-async fn of_two_secrets_at_once_one_is_the_databases(database: &Database) {
-    let programs = [Program::on(database), under(ANOTHER, database)];
-    let ended: Vec<_> = std::thread::scope(|scope| {
-        let add = |name: &'static str| ["agent", "add", "--name", name, "--scope", "orders:read"];
-        let runs: Vec<_> = programs
-            .iter()
-            .zip(["one", "other"])
-            .map(|(program, name)| scope.spawn(move || program.run(&add(name))))
-            .collect();
-        runs.into_iter().map(|run| run.join().unwrap().code).collect()
-    });
-    let mut sorted = ended.clone();
-    sorted.sort_unstable();
-    assert_eq!(sorted, [Some(0), Some(1)]);
-    for (program, code) in programs.iter().zip(ended) {
-        assert_eq!(program.run(&CHECK).code, code);
+backends!(a_database_from_before_is_told_by_whoever_serves_it);
+async fn a_database_from_before_is_told_by_whoever_serves_it(database: &Database) {
+    let (right, wrong) = (Program::on(database), under(ANOTHER, database));
+    right.run(&AGENT).ok();
+    // As an upgrade leaves it.
+    Rival::on(database).run("DELETE FROM secret_mark");
+    for early in [&wrong, &right] {
+        let sentence = early.run(&["agent", "rotate", "--name", "helper"]).sentence();
+        assert!(sentence.contains("Start `countersign serve` once"), "{sentence}");
     }
+    // It looks at keys, and makes none.
+    wrong.run(&["mcp", "--agent-key", "cs_a_nobody"]);
+    right.serve(SERVE);
+    no_key(wrong.run(&["agent", "rotate", "--name", "helper"]));
+    right.run(&["agent", "rotate", "--name", "helper"]).ok();
+    let log = right.run(&["audit", "export"]).ok();
+    assert_eq!(log.matches("secret_set").count(), 1, "{log}");
+}
+
+backends!(a_denial_tells_a_database_of_no_secret);
+async fn a_denial_tells_a_database_of_no_secret(database: &Database) {
+    let (right, wrong) = (Program::on(database), under(ANOTHER, database));
+    for denied in [
+        &["agent", "rotate", "--name", "nobody"][..],
+        &["person", "reset-password", "--email", "nobody@example.com"],
+        &["agent", "add", "--name", "a", "--scope", "orders:read", "--owner", "nobody@example.com"],
+    ] {
+        assert!(wrong.run(denied).sentence().starts_with("There is no "));
+    }
+    right.run(&AGENT).ok();
+    right.serve(SERVE);
+}
+
+backends!(under_another_secret_nothing_is_migrated_and_check_says_why);
+async fn under_another_secret_nothing_is_migrated_and_check_says_why(database: &Database) {
+    let (right, wrong) = (Program::on(database), under(ANOTHER, database));
+    right.run(&AGENT).ok();
+    // As if a migration were pending. It could not be applied a second time, and nobody tries.
+    Rival::on(database)
+        .run("DELETE FROM __diesel_schema_migrations WHERE version = (SELECT MAX(version) FROM __diesel_schema_migrations)");
+    let serving = refused(&wrong, SERVE);
+    assert!(serving.contains("COUNTERSIGN_SECRET is not the one"), "{serving}");
+    problem(&wrong, "COUNTERSIGN_SECRET is not the one");
+    assert!(right.run(&CHECK).ok().contains("behind; `countersign serve` brings it up to date"));
 }
 
 #[test]
-fn a_secret_that_is_lost_is_missed() {
-    let program = Program::bare();
-    program.run(&["migrate"]).ok();
-    program.run(&NEW_AGENT).ok();
-    let secret = program.folder.path().join("countersign.db.secret");
+fn a_secret_that_is_missing_is_not_made_anew() {
+    let database = Backend::Sqlite.fresh_database();
+    let program = Program::bare().with("DATABASE_URL", &database.url);
+    program.run(&AGENT).ok();
+    let secret = Path::new(database.url.strip_prefix("sqlite://").unwrap()).with_added_extension("secret");
     let kept = fs::read(&secret).unwrap();
     fs::remove_file(&secret).unwrap();
-    let said = program.run(&CHECK);
-    assert_eq!(said.code, Some(1));
-    assert!(said.out.contains("PROBLEM: countersign.db.secret is not the secret"), "{}", said.out);
-    let refused = program.run(SERVE);
-    assert_eq!(refused.code, Some(1));
-    assert!(refused.err.contains("countersign.db.secret is not the secret"), "{}", refused.err);
-    fs::write(&secret, kept).unwrap();
+    let place =
+        format!("The secret in {} is missing", secret.canonicalize().unwrap_or(secret.clone()).display());
+    problem(&program, &place);
+    let serving = refused(&program, SERVE);
+    assert!(serving.contains(&place), "{serving}");
+    no_key(program.run(&["agent", "rotate", "--name", "helper"]));
+    program.run(&["pause"]).ok();
+    program.run(&["migrate"]).ok();
+    assert!(!secret.exists(), "nothing is put in its place");
+
+    // As an upgrade leaves it.
+    Rival::on(&database).run("DELETE FROM secret_mark");
+    let serving = refused(&program, SERVE);
+    assert!(serving.contains(&place), "{serving}");
+    assert!(!secret.exists(), "nothing is put in its place");
+
+    fs::write(&secret, &kept).unwrap();
     program.serve(SERVE);
+    fs::remove_file(&secret).unwrap();
+    assert!(program.run(&["migrate", "--new-secret"]).ok().contains("from now on"));
+    assert_ne!(fs::read(&secret).unwrap(), kept);
+    program.serve(SERVE);
+}
+
+#[test]
+fn a_demo_whose_secret_is_missing_says_what_to_do() {
+    let program = Program::bare();
+    let demo = ["demo", "--listen", "127.0.0.1:0"];
+    program.serve(&demo);
+    let secret = program.folder.path().join("countersign-demo/countersign.db.secret");
+    fs::remove_file(&secret).unwrap();
+    let said = refused(&program, &demo);
+    assert!(said.contains("is missing") && said.contains("remove the folder"), "{said}");
+    assert!(!secret.exists());
 }

@@ -21,7 +21,7 @@ backends!(
 );
 
 /// Holds every account as it is.
-const ACCOUNTS: &str = "UPDATE agents SET lock_no = lock_no; UPDATE people SET lock_no = lock_no;
+pub(super) const ACCOUNTS: &str = "UPDATE agents SET lock_no = lock_no; UPDATE people SET lock_no = lock_no;
      UPDATE credentials SET mac = mac";
 
 async fn of_two_rotations_one_key_works(app: &TestApp) {

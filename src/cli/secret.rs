@@ -1,0 +1,53 @@
+//! Whether the secret is the database's, and what is said where it is not.
+
+use crate::{
+    auth::Standing,
+    config::Config,
+    db::Db,
+    error::{Error, Result},
+};
+
+/// What can be done about a secret that is not the database's.
+pub(super) const REPLACE: &str = "See whether this database is meant; put its secret back, or set it as COUNTERSIGN_SECRET. To make \
+     another one the database's, run `countersign migrate --new-secret`: what was made under the one before then has to be made anew.";
+
+/// How the secret stands to the database. Where there is none it is not made.
+pub(super) async fn standing(config: &Config, db: &Db) -> Result<Standing> {
+    let secret = config.look_at_secret()?;
+    db.read(move |conn| Standing::of(conn, secret.as_ref())).await
+}
+
+/// Refuses a secret that is not the database's. For whoever looks at keys, before one is made in the place of one that is missing.
+pub(super) async fn check(config: &Config, what_to_do: &str) -> Result<()> {
+    match Db::look(&config.database_url)? {
+        Some(db) => is_told(config, standing(config, &db).await?, what_to_do).map(|_| ()),
+        None => Ok(()),
+    }
+}
+
+/// For what needs no secret: settings under which none is made in the place of one that is missing.
+pub(super) async fn without_making_one(config: Config, db: &Db) -> Result<Config> {
+    Ok(match standing(&config, db).await? {
+        Standing::Missing => config.with_a_passing_secret(),
+        _ => config,
+    })
+}
+
+/// Whether the database was told of this secret.
+///
+/// # Errors
+/// `Setup` if it was told of another.
+pub(super) fn is_told(config: &Config, standing: Standing, what_to_do: &str) -> Result<bool> {
+    let (place, database) = (config.secret_place(), &config.database_url);
+    let sentence = match standing {
+        Standing::Its => return Ok(true),
+        Standing::Untold => return Ok(false),
+        Standing::Another => format!(
+            "{place} is not the one that {database} was told of, under which its keys, tokens and sign-ins are made."
+        ),
+        Standing::Missing => {
+            format!("{place} is missing, under which the keys, tokens and sign-ins of {database} are made.")
+        }
+    };
+    Err(Error::Setup(format!("{sentence} {what_to_do}")))
+}
