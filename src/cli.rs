@@ -115,14 +115,17 @@ async fn open(config: Config) -> Result<App> {
 /// The application on a database that is there and up to date. A mistyped path makes nothing.
 async fn on_existing(config: Config) -> Result<App> {
     let Some(db) = Db::look(&config.database_url)? else {
-        return Err(Error::Setup(format!(
-            "DATABASE_URL (--database-url) is {}, where no database is yet. Correct it, or make one with \
-             `countersign migrate`.",
-            config.database_url
-        )));
+        return Err(no_database(&config));
     };
     db.check_schema().await?;
     App::build(secret::without_making_one(config, &db).await?)
+}
+
+fn no_database(config: &Config) -> Error {
+    Error::Setup(format!(
+        "DATABASE_URL (--database-url) is {}, where no database is yet. Correct it, or make one with `countersign migrate`.",
+        config.database_url
+    ))
 }
 
 /// Prints a value for programs.

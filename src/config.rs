@@ -242,7 +242,8 @@ impl Config {
 
 fn no_secret() -> Error {
     Error::Setup(
-        "COUNTERSIGN_SECRET is missing. On Postgres every process needs the same one; make it with `openssl rand -hex 32`."
+        "COUNTERSIGN_SECRET is missing. On Postgres every process needs the same one; for a new database make it with \
+         `openssl rand -hex 32`."
             .to_owned(),
     )
 }

@@ -148,8 +148,8 @@ impl Auth {
 }
 
 fn another_secret() -> Denial {
-    let sentence = "The secret of this database is not at hand: a key or token that is made now would not work. `countersign \
-                    check` says more.";
+    let sentence = "The secret at hand is not this database's, or there is none: a key or token that is made now would not \
+                    work. `countersign check` says more.";
     Denial::new(Code::Forbidden, sentence)
 }
 

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{logging, out::say, secret};
+use super::{logging, no_database, out::say, secret};
 use crate::{app::App, auth::accounts::Changed, config::Config, db::Db, error::Result};
 
 /// Bring the database's schema up to date; safe while others do the same
@@ -18,25 +18,32 @@ pub struct Migrate {
 impl Migrate {
     pub(super) async fn run(self) -> Result<()> {
         logging::start(self.config.log);
-        let place = self.config.secret_place();
-        // A new secret is made only once the schema is there to be told of it.
         let config = match Db::look(&self.config.database_url)? {
+            // A new secret is made only once the schema is there to be told of it.
             Some(db) => secret::without_making_one(self.config.clone(), &db).await?,
+            None if self.new_secret => return Err(no_database(&self.config)),
             None => self.config.clone(),
         };
         App::build(config)?.db.migrate().await?;
         say!("The schema is up to date.");
         if self.new_secret {
-            match App::build(self.config)?.auth.replace_secret().await? {
-                Changed::Now(()) => say!(
-                    "{place} is this database's from now on; keys, tokens and sign-ins that were made under another don't \
-                     work. Start every process anew with it."
-                ),
-                Changed::Before(()) => say!(
-                    "Nothing was replaced: {place} is this database's already. Set another before, or remove the file."
-                ),
-            }
+            replace(self.config).await?;
         }
         Ok(())
     }
+}
+
+async fn replace(config: Config) -> Result<()> {
+    let (place, database) = (config.secret_place(), config.database_url.clone());
+    match App::build(config)?.auth.replace_secret().await? {
+        Changed::Now(()) => say!(
+            "{place} is that of {database} from now on. Keys, tokens and sign-ins that were made under another no longer work, \
+             once no process runs with that one."
+        ),
+        Changed::Before(()) => say!(
+            "Nothing was replaced: {place} was that of {database} already. Set a new one first, or remove the file that \
+             holds it."
+        ),
+    }
+    Ok(())
 }

@@ -36,6 +36,9 @@ pub(super) fn look(path: &Path) -> Result<Found> {
         .map_err(|error| wrong(path, &format!("which can't be written: {}", IoError::from(error))))?;
     match length {
         0 => Ok(Found::Nothing),
+        _ if is_database(&header) && never_served(&header) => {
+            refuse_log_beside(path).map(|()| Found::Database)
+        }
         _ if is_database(&header) => Ok(Found::Database),
         _ => Err(wrong(path, "and that file is not a SQLite database")),
     }
@@ -65,6 +68,27 @@ pub(super) fn make_private(path: &Path) -> Result<()> {
 /// What every SQLite database begins with, of whatever version, page size and journal mode.
 fn is_database(header: &[u8; 24]) -> bool {
     header.starts_with(b"SQLite format 3\0") && header.ends_with(&[64, 32, 32])
+}
+
+/// Whether it is yet to be written to with a write-ahead log, as whatever serves it does: a backup's copy, for one.
+fn never_served(header: &[u8; 24]) -> bool {
+    header[18] == 1
+}
+
+/// Refuses a log that can't be the database's own. SQLite would take it for that, and write what it holds over the database.
+fn refuse_log_beside(path: &Path) -> Result<()> {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    let log = Path::new(&log);
+    if log.metadata().is_ok_and(|log| log.len() > 0) {
+        let why = format!(
+            "a copy that nothing has served yet, and {}, which is another database's, would destroy it. Move that file away, \
+             and the one that ends in -shm",
+            log.display()
+        );
+        return Err(wrong(path, &why));
+    }
+    Ok(())
 }
 
 /// As much as there is.

@@ -1,5 +1,6 @@
 //! What is restored from a copy is paused, because it has forgotten what was executed since.
 
+use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
@@ -193,6 +194,38 @@ fn a_copy_of_a_copy_lacks_what_the_first_one_lacks() {
     assert_eq!(moment(&second), moment(&first));
     Program::on(&second).run(&["resume"]).ok();
     assert_ne!(moment(&copy_of(&second)), moment(&first), "an owner has seen to what that one lacked");
+}
+
+#[test]
+fn a_copy_beside_the_log_of_another_database_is_not_touched() {
+    let database = Backend::Sqlite.fresh_database();
+    let program = Program::on(&database);
+    let copy = copy_of(&database);
+    let served = program.serve(SERVE);
+    program.run(&["agent", "add", "--name", "late", "--scope", "orders:read"]).ok();
+    served.stop("KILL");
+    let file = path(&database);
+    let [log, shared] = ["-wal", "-shm"].map(|end| format!("{file}{end}"));
+    assert!(fs::metadata(&log).unwrap().len() > 0, "a server that is killed leaves its log");
+    fs::copy(path(&copy), file).unwrap();
+
+    let files = || [file, &log].map(|file| fs::read(file).unwrap());
+    let before = files();
+    for command in [&["check", "--listen", "127.0.0.1:0"][..], &["agent", "list"], &["migrate"], SERVE] {
+        let said = program.run(command);
+        assert_eq!(said.code, Some(1), "{command:?}: {said:?}");
+        let told = format!("{}{}", said.out, said.err);
+        assert!(told.contains(&log) && told.contains("Move that file away"), "{command:?}: {told}");
+        assert!(files() == before, "{command:?}");
+    }
+    for left in [log, shared] {
+        fs::remove_file(left).unwrap();
+    }
+    program.serve(SERVE);
+    assert_eq!(
+        Rival::on(&database).texts("SELECT integrity_check AS t FROM pragma_integrity_check"),
+        ["ok"]
+    );
 }
 
 /// In words, and from which moment.

@@ -30,7 +30,7 @@ fn refused(program: &Program, serving: &[&str]) -> String {
 #[track_caller]
 fn no_key(said: Said) {
     let sentence = said.sentence();
-    assert!(sentence.starts_with("The secret of this database is not at hand"), "{sentence}");
+    assert!(sentence.starts_with("The secret at hand is not this database's"), "{sentence}");
     assert!(sentence.contains("countersign check"), "{sentence}");
 }
 
@@ -51,9 +51,9 @@ async fn under_another_secret_nothing_is_served_and_no_key_is_made(database: &Da
     right.run(&AGENT).ok();
 
     let serving = refused(&wrong, SERVE);
-    assert!(serving.contains("COUNTERSIGN_SECRET is not the one that"), "{serving}");
+    assert!(serving.contains("COUNTERSIGN_SECRET is not the secret under which"), "{serving}");
     let straight = wrong.run(&["mcp", "--agent-key", "cs_a_nobody"]).sentence();
-    assert!(straight.starts_with("COUNTERSIGN_SECRET is not the one that"), "{straight}");
+    assert!(straight.starts_with("COUNTERSIGN_SECRET is not the secret under which"), "{straight}");
     for making in [
         &["agent", "add", "--name", "another", "--scope", "orders:read"][..],
         &["agent", "rotate", "--name", "helper"],
@@ -62,7 +62,7 @@ async fn under_another_secret_nothing_is_served_and_no_key_is_made(database: &Da
     ] {
         no_key(wrong.run(making));
     }
-    problem(&wrong, "COUNTERSIGN_SECRET is not the one that");
+    problem(&wrong, "COUNTERSIGN_SECRET is not the secret under which");
     assert!(right.run(&CHECK).ok().contains("made under this secret"));
 
     // What needs no secret goes on: an emergency does not wait for one.
@@ -83,7 +83,7 @@ async fn a_new_secret_takes_the_place_of_the_old_one_when_asked(database: &Datab
     assert!(
         new.run(&["migrate", "--new-secret"])
             .ok()
-            .contains("Nothing was replaced: COUNTERSIGN_SECRET is")
+            .contains("Nothing was replaced: COUNTERSIGN_SECRET was")
     );
     refused(&old, SERVE);
 
@@ -142,8 +142,8 @@ async fn under_another_secret_nothing_is_migrated_and_check_says_why(database: &
     Rival::on(database)
         .run("DELETE FROM __diesel_schema_migrations WHERE version = (SELECT MAX(version) FROM __diesel_schema_migrations)");
     let serving = refused(&wrong, SERVE);
-    assert!(serving.contains("COUNTERSIGN_SECRET is not the one"), "{serving}");
-    problem(&wrong, "COUNTERSIGN_SECRET is not the one");
+    assert!(serving.contains("COUNTERSIGN_SECRET is not the secret"), "{serving}");
+    problem(&wrong, "COUNTERSIGN_SECRET is not the secret");
     assert!(right.run(&CHECK).ok().contains("behind; `countersign serve` brings it up to date"));
 }
 
@@ -177,6 +177,13 @@ fn a_secret_that_is_missing_is_not_made_anew() {
     assert!(program.run(&["migrate", "--new-secret"]).ok().contains("from now on"));
     assert_ne!(fs::read(&secret).unwrap(), kept);
     program.serve(SERVE);
+}
+
+#[test]
+fn a_new_secret_is_for_a_database_that_is_there() {
+    let program = Program::bare();
+    assert!(program.run(&["migrate", "--new-secret"]).sentence().contains("where no database is yet"));
+    assert_eq!(fs::read_dir(program.folder.path()).unwrap().count(), 0);
 }
 
 #[test]
