@@ -9,8 +9,8 @@ use crate::{
 
 /// What can be done about a secret that is not the database's.
 pub(super) const REPLACE: &str = "See whether this database is meant, and use its own secret: what COUNTERSIGN_SECRET says, or \
-     without that, what is kept beside a SQLite file. If that secret leaked or is lost, README says how to replace it \
-     (`countersign migrate --new-secret`).";
+     without that, what is kept beside a SQLite file. If that secret leaked or is lost, or the database was told of a wrong one, \
+     README says how to replace it (`countersign migrate --new-secret`).";
 
 /// How the secret stands to the database. Where there is none it is not made.
 pub(super) async fn standing(config: &Config, db: &Db) -> Result<Standing> {
@@ -44,7 +44,7 @@ pub(super) fn is_told(config: &Config, standing: Standing, what_to_do: &str) -> 
         Standing::Its => return Ok(true),
         Standing::Untold => return Ok(false),
         Standing::Another => format!(
-            "{place} is not the secret under which the keys, tokens and sign-ins of {database} are made."
+            "{place} is not the secret that {database} was told of, under which it makes keys, tokens and sign-ins."
         ),
         Standing::Missing => {
             format!("{place} is missing: the keys, tokens and sign-ins of {database} are made under it.")

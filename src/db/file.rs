@@ -1,7 +1,7 @@
 //! SQLite's file, looked at before SQLite opens it: opening makes one where there is none.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::{self, File, OpenOptions},
     io::{Error as IoError, ErrorKind, Read},
     os::unix::fs::OpenOptionsExt,
     path::Path,
@@ -25,8 +25,7 @@ pub(super) enum Found {
 /// # Errors
 /// `Setup` for what can't be a database, or can't be used by this account.
 pub(super) fn look(path: &Path) -> Result<Found> {
-    let mut header = [0; 24];
-    let read = File::open(path).and_then(|mut file| read(&mut file, &mut header));
+    let (read, header) = header(path);
     let length = match read {
         Ok(length) => length,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Found::Nothing),
@@ -36,9 +35,7 @@ pub(super) fn look(path: &Path) -> Result<Found> {
         .map_err(|error| wrong(path, &format!("which can't be written: {}", IoError::from(error))))?;
     match length {
         0 => Ok(Found::Nothing),
-        _ if is_database(&header) && never_served(&header) => {
-            refuse_log_beside(path).map(|()| Found::Database)
-        }
+        _ if is_database(&header) && never_served(&header) => refuse_log(path).map(|()| Found::Database),
         _ if is_database(&header) => Ok(Found::Database),
         _ => Err(wrong(path, "and that file is not a SQLite database")),
     }
@@ -76,11 +73,13 @@ fn never_served(header: &[u8; 24]) -> bool {
 }
 
 /// Refuses a log that can't be the database's own. SQLite would take it for that, and write what it holds over the database.
-fn refuse_log_beside(path: &Path) -> Result<()> {
-    let mut log = path.as_os_str().to_owned();
+fn refuse_log(path: &Path) -> Result<()> {
+    // Where SQLite looks for it, by whatever way one comes to the database.
+    let mut log = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()).into_os_string();
     log.push("-wal");
     let log = Path::new(&log);
-    if log.metadata().is_ok_and(|log| log.len() > 0) {
+    // Somebody may have begun to serve it since the header was read.
+    if log.metadata().is_ok_and(|log| log.len() > 0) && never_served(&header(path).1) {
         let why = format!(
             "a copy that nothing has served yet, and {}, which is another database's, would destroy it. Move that file away, \
              and the one that ends in -shm",
@@ -89,6 +88,13 @@ fn refuse_log_beside(path: &Path) -> Result<()> {
         return Err(wrong(path, &why));
     }
     Ok(())
+}
+
+/// What a file begins with, and how much of that it has.
+fn header(path: &Path) -> (Result<usize, IoError>, [u8; 24]) {
+    let mut header = [0; 24];
+    let length = File::open(path).and_then(|mut file| read(&mut file, &mut header));
+    (length, header)
 }
 
 /// As much as there is.

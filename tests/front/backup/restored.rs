@@ -211,14 +211,24 @@ fn a_copy_beside_the_log_of_another_database_is_not_touched() {
 
     let files = || [file, &log].map(|file| fs::read(file).unwrap());
     let before = files();
-    for command in [&["check", "--listen", "127.0.0.1:0"][..], &["agent", "list"], &["migrate"], SERVE] {
+    for command in [&["check", "--listen", "127.0.0.1:0"][..], &["agent", "list"], &["migrate"]] {
         let said = program.run(command);
         assert_eq!(said.code, Some(1), "{command:?}: {said:?}");
         let told = format!("{}{}", said.out, said.err);
         assert!(told.contains(&log) && told.contains("Move that file away"), "{command:?}: {told}");
         assert!(files() == before, "{command:?}");
     }
-    for left in [log, shared] {
+    let refused = |program: &Program| match program.try_to_serve(SERVE) {
+        Ok(served) => panic!("it serves at {}", served.url),
+        Err(printed) => assert!(printed.contains(&log), "{printed}"),
+    };
+    refused(&program);
+    // SQLite follows a link to where the file is, and its log.
+    let link = program.folder.path().join("link.db");
+    std::os::unix::fs::symlink(file, &link).unwrap();
+    refused(&Program::on(&database).with("DATABASE_URL", &format!("sqlite://{}", link.display())));
+    assert!(files() == before);
+    for left in [&log, &shared] {
         fs::remove_file(left).unwrap();
     }
     program.serve(SERVE);

@@ -51,9 +51,9 @@ async fn under_another_secret_nothing_is_served_and_no_key_is_made(database: &Da
     right.run(&AGENT).ok();
 
     let serving = refused(&wrong, SERVE);
-    assert!(serving.contains("COUNTERSIGN_SECRET is not the secret under which"), "{serving}");
+    assert!(serving.contains("COUNTERSIGN_SECRET is not the secret that"), "{serving}");
     let straight = wrong.run(&["mcp", "--agent-key", "cs_a_nobody"]).sentence();
-    assert!(straight.starts_with("COUNTERSIGN_SECRET is not the secret under which"), "{straight}");
+    assert!(straight.starts_with("COUNTERSIGN_SECRET is not the secret that"), "{straight}");
     for making in [
         &["agent", "add", "--name", "another", "--scope", "orders:read"][..],
         &["agent", "rotate", "--name", "helper"],
@@ -62,7 +62,7 @@ async fn under_another_secret_nothing_is_served_and_no_key_is_made(database: &Da
     ] {
         no_key(wrong.run(making));
     }
-    problem(&wrong, "COUNTERSIGN_SECRET is not the secret under which");
+    problem(&wrong, "COUNTERSIGN_SECRET is not the secret that");
     assert!(right.run(&CHECK).ok().contains("made under this secret"));
 
     // What needs no secret goes on: an emergency does not wait for one.
