@@ -61,9 +61,18 @@ impl App {
     /// # Errors
     /// `Setup` for a configuration that can't work.
     pub fn build(config: Config) -> Result<Self> {
+        let db = Db::open(&config.database_url)?;
+        Self::on(db, config)
+    }
+
+    /// The application on a database that is open already.
+    ///
+    /// # Errors
+    /// As [`App::build`].
+    pub fn on(db: Db, config: Config) -> Result<Self> {
         let clock = Clock::default();
         let registry = registry(&config, clock.clone());
-        Self::assemble(config, registry, clock)
+        Self::assemble(db, config, registry, clock)
     }
 
     /// The application with kinds and read tools of one's own.
@@ -71,10 +80,10 @@ impl App {
     /// # Errors
     /// As [`App::build`].
     pub fn with_registry(config: Config, registry: Registry) -> Result<Self> {
-        Self::assemble(config, registry, Clock::default())
+        Self::assemble(Db::open(&config.database_url)?, config, registry, Clock::default())
     }
 
-    fn assemble(config: Config, registry: Registry, clock: Clock) -> Result<Self> {
+    fn assemble(db: Db, config: Config, registry: Registry, clock: Clock) -> Result<Self> {
         let policy = Policy {
             action_ttl: chrono::TimeDelta::from_std(config.action_ttl.duration())
                 .map_err(|_| Error::Setup("COUNTERSIGN_ACTION_TTL is too long.".to_owned()))?,
@@ -82,7 +91,7 @@ impl App {
             write_limit: config.write_rate.write_limit(),
             public_url: config.public_url().origin().ascii_serialization(),
         };
-        let (db, metrics) = (Db::open(&config.database_url)?, Metrics::default());
+        let metrics = Metrics::default();
         let secret = config.open_secret()?;
         let counted = metrics.clone();
         let gate = Gate {

@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub use failures::Failures;
 pub use limits::SignInLimits;
 pub use secret::{Secret, equal as same_secret};
-pub use secret_mark::Standing;
+pub use secret_mark::{Standing, Worth};
 pub use sign_in::{SESSION_HOURS, SignedIn};
 pub use token::{Issued, TokenKind};
 

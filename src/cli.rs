@@ -118,7 +118,10 @@ async fn on_existing(config: Config) -> Result<App> {
         return Err(no_database(&config));
     };
     db.check_schema().await?;
-    App::build(secret::without_making_one(config, &db).await?)
+    let config = secret::without_making_one(config, &db).await?;
+    // Its connections are closed before the file is looked at again.
+    drop(db);
+    App::build(config)
 }
 
 fn no_database(config: &Config) -> Error {

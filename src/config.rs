@@ -221,13 +221,17 @@ impl Config {
 
     /// Where it is, as the beginning of a sentence.
     pub fn secret_place(&self) -> String {
-        match (&self.secret, self.database_url.file()) {
-            (None, Some(database)) => {
-                let path = secret_path(database);
-                format!("The secret in {}", std::path::absolute(&path).unwrap_or(path).display())
-            }
-            _ => "COUNTERSIGN_SECRET".to_owned(),
+        match self.secret_file() {
+            Some(file) => format!("The secret in {}", file.display()),
+            None => "COUNTERSIGN_SECRET".to_owned(),
         }
+    }
+
+    /// The file that it is in, or would be, unless it is set.
+    pub fn secret_file(&self) -> Option<PathBuf> {
+        let database = self.database_url.file().filter(|_| self.secret.is_none())?;
+        let path = secret_path(database);
+        Some(std::path::absolute(&path).unwrap_or(path))
     }
 
     /// The same settings with a secret that is kept nowhere: for what needs none, in the place of one that is missing.

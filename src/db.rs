@@ -35,6 +35,7 @@ pub use conn::{Conn, must_be_one, savepoint};
 use connections::Age;
 pub(crate) use enums::text_enum;
 use file::Found;
+pub use file::beside;
 pub use locks::{Latch, hold_row, lock_row, skip_locked, write_lock};
 pub use log_end::LogEnd;
 pub use migrate::{Schema, has_table};

@@ -17,14 +17,19 @@ const COUNTERSIGN: &str = env!("CARGO_BIN_EXE_countersign");
 /// Signs what the server hands out.
 pub const SECRET: &str = "57b1f1b1d38e28fed5cfdfab35420af8a5c6e4966933b6dff75769366bbf6531";
 
+/// Who decides.
+pub const OWNER: &str = "owner@example.com";
+
 pub type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 /// Who acts.
 pub struct Cast {
     /// An agent that may ask for refunds and stock changes.
     pub key: String,
-    /// An owner's API token.
+    /// An owner's API token…
     pub token: String,
+    /// …and password.
+    pub password: String,
 }
 
 /// A folder with a SQLite file, or a database of a server.
@@ -49,8 +54,7 @@ impl<'a> Place<'a> {
         let _ = rustls::crypto::ring::default_provider().install_default();
         self.run(&["migrate"])?;
         self.run(&["seed"])?;
-        let owner =
-            self.run(&["person", "add", "--email", "owner@example.com", "--role", "owner", "--json"])?;
+        let owner = self.run(&["person", "add", "--email", OWNER, "--role", "owner", "--json"])?;
         let scopes = ["--scope", "orders:read", "--scope", "orders:write", "--scope", "inventory:write"];
         let agent = self.run(&[&["agent", "add", "--name", "bench", "--json"], &scopes[..]].concat())?;
         let secret = |printed: &[u8], name: &str| {
@@ -60,6 +64,7 @@ impl<'a> Place<'a> {
         Ok(Cast {
             key: secret(&agent, "key")?,
             token: secret(&owner, "api_token")?,
+            password: secret(&owner, "password")?,
         })
     }
 

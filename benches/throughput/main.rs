@@ -12,7 +12,9 @@ mod bare;
 #[allow(dead_code, reason = "the tests need more of it")]
 #[path = "../../tests/front/support/cluster.rs"]
 mod cluster;
+mod grown;
 mod growth;
+#[allow(dead_code, reason = "the tests need more of it")]
 #[path = "../../tests/front/support/history.rs"]
 mod history;
 mod load;

@@ -1,13 +1,16 @@
 //! One request and its approval, done in this process to hear what they ask of a database.
 
-use countersign::{app::App, audit::Source, config::Config, gateway::Arguments, workflow::Approval};
+use countersign::{
+    app::App, audit::Source, auth::guard::SESSION_COOKIE, config::Config, gateway::Arguments,
+    workflow::Approval,
+};
 use serde_json::Value;
 
 use super::{
     orders::Order,
     recorded::{self, Statement},
 };
-use crate::support::{Cast, Outcome, SECRET};
+use crate::support::{Cast, OWNER, Outcome, SECRET};
 
 /// What the gate sends for each of them.
 pub struct Sample {
@@ -39,6 +42,18 @@ pub async fn executed(database: &str, cast: &Cast, tool: &str, arguments: Value)
     let id = request(&app, cast, tool, arguments).await?;
     approve(&app, cast, &id, &digest(&app, &id).await?).await?;
     Ok(id)
+}
+
+/// Has a refund requested, and answers its action's id.
+pub async fn requested(database: &str, cast: &Cast, arguments: Value) -> Outcome<String> {
+    request(&app(database)?, cast, "request_refund", arguments).await
+}
+
+/// The cookie of the owner's session.
+pub async fn signed_in(database: &str, cast: &Cast) -> Outcome<String> {
+    let app = app(database)?;
+    let signed_in = app.auth.sign_in(OWNER, &cast.password, &Source::INTERNAL).await?;
+    Ok(format!("{SESSION_COOKIE}={}", signed_in.cookie))
 }
 
 fn app(database: &str) -> Outcome<App> {

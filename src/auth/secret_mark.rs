@@ -4,6 +4,7 @@ use super::{
     Auth, Secret,
     accounts::{Changed, Decided, account},
     secret::equal,
+    token::TokenKind,
 };
 use crate::{
     audit::Entry,
@@ -62,7 +63,33 @@ impl Secret {
     }
 }
 
+/// What a key or token that was handed out is worth today.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Worth {
+    /// It is the one in use.
+    Current,
+    /// It was replaced or revoked.
+    Ended,
+    /// It is the one in use, and does not work: it was made under another secret.
+    OfAnotherSecret,
+}
+
 impl Auth {
+    /// What a key or token is worth, whoever it is of and whether or not they may do anything with it.
+    pub async fn worth(&self, kind: TokenKind, text: &str) -> Result<Worth> {
+        let presented = self.secret.present(kind, text);
+        self.db
+            .read(move |conn| {
+                let found = credentials::find(conn, presented.prefix())?;
+                Ok(match found.filter(|one| one.revoked_at.is_none()) {
+                    None => Worth::Ended,
+                    Some(one) if presented.matches(Some(&one.mac)) => Worth::Current,
+                    Some(_) => Worth::OfAnotherSecret,
+                })
+            })
+            .await
+    }
+
     /// Tells the database of the secret of this process, if it was told of none yet. Answers whether it had keys by then, which may
     /// be another's.
     ///
@@ -83,7 +110,10 @@ impl Auth {
             Standing::Another | Standing::Missing => Ok(Err(another_secret())),
         };
         let secret = self.secret.clone();
-        let recall = move |conn: &mut Conn| Ok((secret.standing(conn)? == Standing::Its).then_some(false));
+        let recall = move |conn: &mut Conn| match secret.standing(conn)? {
+            Standing::Its => credentials::any(conn).map(Some),
+            _ => Ok(None),
+        };
         self.change(self.hold_secret(), work, recall).await
     }
 

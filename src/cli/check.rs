@@ -181,9 +181,7 @@ async fn keys(config: &Config, db: &Db) -> bool {
     let standing = secret::standing(config, db).await;
     match standing.and_then(|standing| secret::is_told(config, standing, secret::REPLACE)) {
         Ok(false) => true,
-        made => {
-            found("Keys", made.map(|_| "made under this secret, of which the database was told".to_owned()))
-        }
+        made => found("Keys", made.map(|_| "are made under this secret".to_owned())),
     }
 }
 

@@ -19,6 +19,7 @@ use super::{logging, out::say, secret, serve};
 use crate::{
     app::App,
     config::{self, Config, PublicUrl},
+    db::DatabaseUrl,
     error::{Error, Result},
     mcp::connect::{Client, set_up},
     shop::import,
@@ -78,7 +79,7 @@ impl Demo {
         if let Some(first) = first {
             first.end()?;
         }
-        welcome(&sheet, &path, &database, &told);
+        welcome(&sheet, &path, &app.config.database_url, &told);
         serve::serve(app, listener).await
     }
 }
@@ -90,7 +91,7 @@ fn this_machine(listen: SocketAddr) -> Option<PublicUrl> {
 }
 
 /// What a person who tries it out needs to know.
-fn welcome(sheet: &Sheet, path: &Path, database: &Path, told: &str) {
+fn welcome(sheet: &Sheet, path: &Path, database: &DatabaseUrl, told: &str) {
     say!("Countersign's demo: for trying out only. Whoever reads {} can sign in.\n", path.display());
     say!("Dashboard: {}", sheet.dashboard_url);
     for person in &sheet.people {
@@ -107,7 +108,6 @@ fn welcome(sheet: &Sheet, path: &Path, database: &Path, told: &str) {
         }
     }
     say!("\nFor other commands on it, such as `countersign audit export`, in another shell:");
-    let database = std::path::absolute(database).unwrap_or_else(|_| database.to_owned());
-    say!("  export DATABASE_URL={}", shell_word(&format!("sqlite://{}", database.display())));
+    say!("  export DATABASE_URL={}", shell_word(&database.to_string()));
     say!("\n{told}\nStop it with Ctrl-C; a second start continues with the same data.");
 }

@@ -37,7 +37,7 @@ pub(super) async fn without_making_one(config: Config, db: &Db) -> Result<Config
 /// Whether the database was told of this secret.
 ///
 /// # Errors
-/// `Setup` if it was told of another.
+/// `Setup` if it was told of another, or if there is none at hand.
 pub(super) fn is_told(config: &Config, standing: Standing, what_to_do: &str) -> Result<bool> {
     let (place, database) = (config.secret_place(), &config.database_url);
     let sentence = match standing {
@@ -47,7 +47,11 @@ pub(super) fn is_told(config: &Config, standing: Standing, what_to_do: &str) -> 
             "{place} is not the secret that {database} was told of, under which it makes keys, tokens and sign-ins."
         ),
         Standing::Missing => {
-            format!("{place} is missing: the keys, tokens and sign-ins of {database} are made under it.")
+            let place = config.secret_file().map(|file| format!("; there is no {}", file.display()));
+            format!(
+                "The secret under which {database} makes keys, tokens and sign-ins is not at hand{}.",
+                place.unwrap_or_default()
+            )
         }
     };
     Err(Error::Setup(format!("{sentence} {what_to_do}")))

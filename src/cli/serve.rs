@@ -38,8 +38,8 @@ impl Serve {
         };
         if app.auth.tell_secret().await? {
             tracing::warn!(
-                "{} is taken for the one under which this database's keys are made; if they are refused now, start with the \
-                 one that is, and tell the database of it with `countersign migrate --new-secret`",
+                "{} is taken for the one under which this database's keys are made; if they are refused now, stop this, run \
+                 `countersign migrate --new-secret` under the one that is, and start with that",
                 app.config.secret_place()
             );
         }

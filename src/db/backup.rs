@@ -14,7 +14,7 @@ use diesel::{
 };
 use uuid::Uuid;
 
-use super::{Conn, DatabaseUrl, QueryResult, conn::Mode};
+use super::{Conn, DatabaseUrl, QueryResult, beside, conn::Mode};
 use crate::error::{Error, Result};
 
 /// A copy in the making. Until it is published it is in a folder of its own beside its place, which goes with this: nothing of
@@ -134,10 +134,9 @@ fn refuse(file: &Path, database: &Path) -> Result<()> {
     let identity = |path: &Path| fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
     // By whatever way one comes to it.
     let full = fs::canonicalize(database).unwrap_or_else(|_| database.to_owned());
-    let own = ["-wal", "-shm", "-journal"].map(|end| with(full.clone().into(), end));
     let why = if file == full || identity(file).is_some_and(|it| Some(it) == identity(database)) {
         "is the database itself"
-    } else if own.iter().any(|own| own == file.as_os_str()) {
+    } else if beside(database).iter().any(|own| own == file) {
         "is a file of the database's own"
     } else if fs::symlink_metadata(file).is_ok() {
         "is there already"

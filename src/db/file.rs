@@ -4,13 +4,16 @@ use std::{
     fs::{self, File, OpenOptions},
     io::{Error as IoError, ErrorKind, Read},
     os::unix::fs::OpenOptionsExt,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use rustix::fs::{Access, access};
 
 use super::DatabaseUrl;
 use crate::error::{Error, Result};
+
+/// So much of a file says what it is.
+const HEADER: u64 = 24;
 
 /// What there is at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,25 +23,28 @@ pub(super) enum Found {
     Database,
 }
 
-/// Writes nothing.
+/// Writes nothing. Never where this process has the database open: closing a file drops the locks of all its connections to it.
 ///
 /// # Errors
 /// `Setup` for what can't be a database, or can't be used by this account.
 pub(super) fn look(path: &Path) -> Result<Found> {
-    let (read, header) = header(path);
-    let length = match read {
-        Ok(length) => length,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Found::Nothing),
+    let header = match header(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound && path.is_symlink() => {
+            return Err(wrong(path, "which is a link to a file that is not there"));
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
         Err(error) => return Err(wrong(path, &format!("which can't be read: {error}"))),
+        Ok(header) => {
+            access(path, Access::WRITE_OK)
+                .map_err(|error| wrong(path, &format!("which can't be written: {}", IoError::from(error))))?;
+            header
+        }
     };
-    access(path, Access::WRITE_OK)
-        .map_err(|error| wrong(path, &format!("which can't be written: {}", IoError::from(error))))?;
-    match length {
-        0 => Ok(Found::Nothing),
-        _ if is_database(&header) && never_served(&header) => refuse_log(path).map(|()| Found::Database),
-        _ if is_database(&header) => Ok(Found::Database),
-        _ => Err(wrong(path, "and that file is not a SQLite database")),
+    if !header.is_empty() && !is_database(&header) {
+        return Err(wrong(path, "and that file is not a SQLite database"));
     }
+    refuse_log(path, &header)?;
+    Ok(if header.is_empty() { Found::Nothing } else { Found::Database })
 }
 
 /// Whether a file could be made there. Writes nothing.
@@ -62,52 +68,84 @@ pub(super) fn make_private(path: &Path) -> Result<()> {
     }
 }
 
+/// What SQLite keeps beside a database, by whatever way one comes to that: first the log of its latest writes.
+pub fn beside(database: &Path) -> [PathBuf; 3] {
+    let folder = database.parent().and_then(|folder| fs::canonicalize(folder).ok());
+    let whole = fs::canonicalize(database)
+        .ok()
+        .or_else(|| Some(folder?.join(database.file_name()?)))
+        .unwrap_or_else(|| database.to_owned());
+    ["-wal", "-shm", "-journal"].map(|end| {
+        let mut name = whole.clone().into_os_string();
+        name.push(end);
+        name.into()
+    })
+}
+
 /// What every SQLite database begins with, of whatever version, page size and journal mode.
-fn is_database(header: &[u8; 24]) -> bool {
+fn is_database(header: &[u8]) -> bool {
     header.starts_with(b"SQLite format 3\0") && header.ends_with(&[64, 32, 32])
 }
 
-/// Whether it is yet to be written to with a write-ahead log, as whatever serves it does: a backup's copy, for one.
-fn never_served(header: &[u8; 24]) -> bool {
-    header[18] == 1
+/// Whether there is nothing yet that a write-ahead log could be of. What uses a database switches it to one first: a backup's copy
+/// has none, and what is yet to be made.
+fn has_no_log(header: &[u8]) -> bool {
+    header.get(18).is_none_or(|version| *version == 1)
 }
 
-/// Refuses a log that can't be the database's own. SQLite would take it for that, and write what it holds over the database.
-fn refuse_log(path: &Path) -> Result<()> {
-    // Where SQLite looks for it, by whatever way one comes to the database.
-    let mut log = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()).into_os_string();
-    log.push("-wal");
-    let log = Path::new(&log);
-    // Somebody may have begun to serve it since the header was read.
-    if log.metadata().is_ok_and(|log| log.len() > 0) && never_served(&header(path).1) {
-        let why = format!(
-            "a copy that nothing has served yet, and {}, which is another database's, would destroy it. Move that file away, \
-             and the one that ends in -shm",
-            log.display()
-        );
-        return Err(wrong(path, &why));
+/// Refuses a log that can't be the database's own. SQLite would take it for that: write what it holds over a copy, and lose it where
+/// there is no database.
+fn refuse_log(path: &Path, seen: &[u8]) -> Result<()> {
+    let [log, shared, _] = beside(path);
+    if !has_no_log(seen) || !log.metadata().is_ok_and(|log| log.len() > 0) {
+        return Ok(());
     }
-    Ok(())
+    // Somebody may have begun to use it since the header was read.
+    let now = header(path).unwrap_or_default();
+    let (what, harm) = match now {
+        _ if !has_no_log(&now) => return Ok(()),
+        _ if now.is_empty() => ("where no database is", "lose them"),
+        _ => ("a copy that nothing has used yet", "destroy the copy with them"),
+    };
+    let (log, shared) = (log.display(), shared.display());
+    let why = format!(
+        "{what}, but beside it is {log} with the latest writes of the database that was there: SQLite would {harm}. Move it and \
+         {shared} to where that database is now, or remove both with it"
+    );
+    Err(wrong(path, &why))
 }
 
-/// What a file begins with, and how much of that it has.
-fn header(path: &Path) -> (Result<usize, IoError>, [u8; 24]) {
-    let mut header = [0; 24];
-    let length = File::open(path).and_then(|mut file| read(&mut file, &mut header));
-    (length, header)
-}
-
-/// As much as there is.
-fn read(file: &mut File, into: &mut [u8]) -> Result<usize, IoError> {
-    let mut length = 0;
-    loop {
-        match file.read(&mut into[length..])? {
-            0 => return Ok(length),
-            more => length += more,
-        }
-    }
+/// What a file begins with.
+fn header(path: &Path) -> Result<Vec<u8>, IoError> {
+    let mut header = Vec::new();
+    File::open(path)?.take(HEADER).read_to_end(&mut header)?;
+    Ok(header)
 }
 
 fn wrong(path: &Path, why: &str) -> Error {
     Error::Setup(format!("DATABASE_URL is {}, {why}.", DatabaseUrl::Sqlite(path.to_owned())))
+}
+
+#[cfg(test)]
+mod tests {
+    use diesel::{Connection, SqliteConnection, connection::SimpleConnection};
+
+    use super::*;
+
+    #[test]
+    fn a_log_of_whoever_came_in_between_is_not_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.db");
+        let mut conn = SqliteConnection::establish(file.to_str().unwrap()).unwrap();
+        conn.batch_execute("CREATE TABLE t (i)").unwrap();
+        let seen = header(&file).unwrap();
+        assert!(has_no_log(&seen));
+        conn.batch_execute("PRAGMA journal_mode = WAL; INSERT INTO t VALUES (1)").unwrap();
+        assert!(fs::metadata(&beside(&file)[0]).unwrap().len() > 0);
+        for seen in [&seen[..], &[]] {
+            refuse_log(&file, seen).unwrap();
+        }
+        let found = look(&file).unwrap();
+        assert_eq!(found, Found::Database);
+    }
 }

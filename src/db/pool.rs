@@ -50,8 +50,8 @@ impl FromStr for DatabaseUrl {
                 Err("can't be in memory, where nothing outlives a restart; write sqlite://PATH".to_owned())
             }
             // SQLite takes that for a URI, which names another file than the one that is looked at here.
-            Some(path) if path.starts_with("file:") => {
-                Err("must be a path after sqlite://, without `file:`".to_owned())
+            Some(path) if path.starts_with("file:") || path.starts_with("sqlite://") => {
+                Err("must be a path after sqlite://, without `file:` or a second `sqlite://`".to_owned())
             }
             Some(path) if path.contains('?') => {
                 Err("takes no parameters after a `?`; write sqlite://PATH".to_owned())

@@ -41,8 +41,11 @@ pub struct Event {
     pub body: String,
 }
 
+/// A period with no more events than this has few.
+const FEW: i64 = 1_000;
+
 /// Which events a page shows.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Filter {
     pub since: Option<Timestamp>,
     pub until: Option<Timestamp>,
@@ -54,6 +57,26 @@ pub struct Filter {
     /// Only events with a smaller `seq`, that is older ones.
     pub before_seq: Option<i64>,
     pub limit: i64,
+}
+
+impl Filter {
+    /// All that happened meanwhile.
+    fn period(&self) -> Self {
+        Self {
+            since: self.since,
+            until: self.until,
+            ..Self::default()
+        }
+    }
+
+    fn asks_for_no_more_than(&self, period: &Self) -> bool {
+        let everywhere = Self {
+            before_seq: None,
+            limit: period.limit,
+            ..self.clone()
+        };
+        everywhere == *period
+    }
 }
 
 pub fn insert(conn: &mut Conn, event: &NewEvent) -> QueryResult<()> {
@@ -74,16 +97,12 @@ pub fn find(conn: &mut Conn, id: &str) -> QueryResult<Option<Event>> {
 
 /// A page of the log, newest first.
 pub fn page(conn: &mut Conn, filter: &Filter) -> QueryResult<Vec<Event>> {
-    matching(filter)
-        .order(audit_events::seq.desc())
-        .limit(filter.limit)
-        .select(Event::as_select())
-        .load(conn)
+    newest_first(conn, filter)?.limit(filter.limit).select(Event::as_select()).load(conn)
 }
 
 /// How many events there are, on all pages together; of very many no more than `most` are counted.
 pub fn count(conn: &mut Conn, filter: &Filter, most: i64) -> QueryResult<i64> {
-    let found = matching(filter).order(audit_events::seq.desc()).limit(most).select(audit_events::seq);
+    let found = newest_first(conn, filter)?.limit(most).select(audit_events::seq);
     Ok(found.load::<i64>(conn)?.len().try_into().unwrap_or(most))
 }
 
@@ -148,7 +167,38 @@ pub fn after(conn: &mut Conn, seq: i64, filter: &Filter, limit: i64) -> QueryRes
         .load(conn)
 }
 
-fn matching(filter: &Filter) -> audit_events::BoxedQuery<'static, <Conn as Connection>::Backend> {
+type Matching = audit_events::BoxedQuery<'static, <Conn as Connection>::Backend>;
+
+/// What matches, newest first. Of a period, what is read begins and ends with it: by the time of the events, if nothing else is asked
+/// of them, and otherwise among those that there are, if they are few. Of many, what else is asked finds some of the newest soon.
+fn newest_first(conn: &mut Conn, filter: &Filter) -> QueryResult<Matching> {
+    let by_place = |query: Matching| query.order(audit_events::seq.desc());
+    let (period, all) = (filter.period(), matching(filter));
+    if period == Filter::default() {
+        return Ok(by_place(all));
+    }
+    if filter.asks_for_no_more_than(&period) {
+        return by_time(conn, &period, filter.before_seq);
+    }
+    let some = by_time(conn, &period, None)?.limit(FEW + 1).select(audit_events::seq);
+    let some = some.load::<i64>(conn)?;
+    let are_few = i64::try_from(some.len()).is_ok_and(|found| found <= FEW);
+    Ok(by_place(if are_few { all.filter(audit_events::seq.eq_any(some)) } else { all }))
+}
+
+/// Those of a period by their time, from that of an event of this place on.
+fn by_time(conn: &mut Conn, period: &Filter, before: Option<i64>) -> QueryResult<Matching> {
+    let (at, seq) = (audit_events::at, audit_events::seq);
+    let query = matching(period).order((at.desc(), seq.desc()));
+    let Some(before) = before else { return Ok(query) };
+    let place = audit_events::table.filter(seq.ge(before)).order(seq.asc()).select((at, seq));
+    Ok(match place.first::<(Timestamp, i64)>(conn).optional()? {
+        Some((then, before)) => query.filter(at.le(then)).filter(at.lt(then).or(seq.lt(before))),
+        None => query,
+    })
+}
+
+fn matching(filter: &Filter) -> Matching {
     let mut query = audit_events::table.into_boxed();
     if let Some(since) = filter.since {
         query = query.filter(audit_events::at.ge(since));

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::program::{Program, Served};
+use crate::support::program::{Program, Served, is_held};
 use crate::support::{Agent, Post, http, runtime};
 
 /// A running demo and its `demo.json`.
@@ -161,6 +161,8 @@ fn a_second_start_keeps_what_is_there_and_asks_again_when_nothing_waits() {
     runtime().block_on(async {
         let program = Program::bare().with("COUNTERSIGN_ACTION_TTL", "5s");
         let demo = Demo::start(&program);
+        let file = program.folder.path().join("shop/countersign.db");
+        assert!(is_held(&file));
         let (first, people, agents) =
             (demo.actions().await, demo.sheet["people"].clone(), demo.sheet["agents"].clone());
         assert_eq!(demo.served.stop("TERM").0, Some(0));
@@ -168,6 +170,7 @@ fn a_second_start_keeps_what_is_there_and_asks_again_when_nothing_waits() {
         tokio::time::sleep(Duration::from_secs(5)).await;
         let program = program.with("COUNTERSIGN_ACTION_TTL", "30m");
         let demo = Demo::start(&program);
+        assert!(is_held(&file), "where it asked again, too");
         assert_eq!((&demo.sheet["people"], &demo.sheet["agents"]), (&people, &agents));
         assert_eq!(demo.sheet["dashboard_url"], demo.served.url.as_str(), "the port is another");
         let second = demo.actions().await;
@@ -197,6 +200,41 @@ fn without_its_file_the_sign_ins_are_made_anew() {
         fs::write(path(&program), "{").unwrap();
         let refused = program.run(&["demo", "--listen", "127.0.0.1:0", "--data-dir", "shop"]);
         assert!(refused.sentence().contains("demo.json"));
+    });
+}
+
+#[test]
+fn a_sign_in_that_no_longer_works_is_not_handed_out_again() {
+    runtime().block_on(async {
+        let program = Program::bare().with("DATABASE_URL", "sqlite://shop/countersign.db");
+        let demo = Demo::start(&program);
+        let old = demo.agent("support-agent").key;
+        drop(demo);
+        fs::remove_file(program.folder.path().join("shop/countersign.db.secret")).unwrap();
+        program.run(&["migrate", "--new-secret"]).ok();
+
+        let demo = Demo::start(&program);
+        assert_ne!(demo.agent("support-agent").key, old);
+        assert_eq!(demo.agent("support-agent").tools().await.len(), 10);
+        for role in ["owner", "approver", "auditor", "viewer"] {
+            demo.rest(role, "/actions").await;
+        }
+        drop(demo);
+        let rotated = program.run(&["agent", "rotate", "--name", "support-agent", "--json"]).json();
+        program.run(&["person", "reset-password", "--email", "viewer@example.com"]).ok();
+
+        for _ in 0..2 {
+            let demo = Demo::start(&program);
+            let mut support = demo.agent("support-agent");
+            assert_eq!(support.key, "(replaced since)");
+            support.key = rotated["key"].as_str().unwrap().to_owned();
+            assert_eq!(support.tools().await.len(), 10, "it is left as it is");
+            let viewer = demo.person("viewer");
+            for what in ["password", "api_token"] {
+                assert_eq!(viewer[what], "(replaced since)");
+            }
+            demo.rest("owner", "/actions").await;
+        }
     });
 }
 

@@ -5,7 +5,7 @@ mod work;
 use countersign::store::people::Role;
 use serde_json::{Value, json};
 
-use crate::support::history::{Morning, grow};
+use crate::support::history::{Morning, busy_hour, grow};
 use crate::support::run::{Fixture, run};
 use crate::support::settings::rounds;
 use crate::support::shop::{adjustment, id, refund};
@@ -57,6 +57,25 @@ async fn reads_through_no_history(app: TestApp, times: usize) {
     calls += act(&app, owner, &cast).await;
     app.inner.gate.sweep().await.unwrap();
     begun.was_little(&app, calls).await;
+    app.tear_down().await;
+}
+
+backends!(a_page_of_the_log_reads_through_no_busy_day);
+async fn a_page_of_the_log_reads_through_no_busy_day(backend: &Backend) {
+    Work::watch(*backend);
+    let app = TestApp::set_up(*backend).await;
+    let owner = app.person(Role::Owner).await;
+    let session = app.session(owner).await;
+    let cast = Cast::on_stage(&app, owner).await;
+    // What Postgres knows of the log is from before that.
+    busy_hour(&mut app.rival(), &cast.refunded, rounds(LONG));
+    let begun = Work::begun(&app);
+    let pages = ["/audit", "/audit?before=20000", "/audit?period=week", "/audit?period=month&before=30"];
+    for page in pages {
+        assert_eq!(session.get(page).await.status, 200, "{page}");
+    }
+    assert_eq!(owner.get("/audit?since=2020-01-01&until=2100-01-01").await.status, 200);
+    begun.was_of_pages_of_the_log(&app, i64::try_from(pages.len() + 1).unwrap()).await;
     app.tear_down().await;
 }
 

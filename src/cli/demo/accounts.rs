@@ -1,9 +1,9 @@
-//! One person per role, and two agents. What an earlier start made is kept, with what its `demo.json` says.
+//! One person per role, and two agents. What an earlier start made is kept, with what its `demo.json` says, if that still holds.
 
 use super::sheet::{AgentSheet, PersonSheet, Sheet};
 use crate::{
     app::App,
-    auth::accounts::NewPerson,
+    auth::{TokenKind, Worth, accounts::NewPerson},
     error::Result,
     store::{
         agents,
@@ -16,7 +16,10 @@ pub(super) const SUPPORT: &str = "support-agent";
 /// The agent that may only read.
 pub(super) const READER: &str = "read-only-agent";
 
-/// Makes what is missing, and answers the new `demo.json`.
+/// What the sheet says in the place of a key, token or password that somebody has replaced since: whoever did knows the new one.
+const ENDED: &str = "(replaced since)";
+
+/// Makes what is missing, and what was made under a secret that is no longer this one, and answers the new `demo.json`.
 pub(super) async fn prepare(app: &App, earlier: Option<Sheet>) -> Result<Sheet> {
     let (mut people, mut agents) = earlier.map(|sheet| (sheet.people, sheet.agents)).unwrap_or_default();
     let mut kept = Vec::new();
@@ -49,10 +52,20 @@ async fn person(app: &App, role: Role, email: String, earlier: Option<PersonShee
         person,
         password,
         api_token,
-    } = match (exists, earlier) {
-        (true, Some(earlier)) => return Ok(earlier),
-        (true, None) => app.auth.reset_password(&email).await?,
-        (false, _) => app.auth.add_person(&email, role).await?,
+    } = match earlier {
+        _ if !exists => app.auth.add_person(&email, role).await?,
+        None => app.auth.reset_password(&email).await?,
+        Some(earlier) => match app.auth.worth(TokenKind::Person, &earlier.api_token).await? {
+            Worth::Current => return Ok(earlier),
+            Worth::OfAnotherSecret => app.auth.reset_password(&email).await?,
+            Worth::Ended => {
+                return Ok(PersonSheet {
+                    password: ENDED.to_owned(),
+                    api_token: ENDED.to_owned(),
+                    ..earlier
+                });
+            }
+        },
     };
     Ok(PersonSheet {
         email: person.email,
@@ -66,10 +79,19 @@ async fn agent(app: &App, name: &str, scopes: &[&str], earlier: Option<AgentShee
     let wanted = name.to_owned();
     let exists = app.db.read(move |conn| agents::by_name(conn, &wanted)).await?.is_some();
     let scopes: Vec<String> = scopes.iter().map(ToString::to_string).collect();
-    let new = match (exists, earlier) {
-        (true, Some(earlier)) => return Ok(earlier),
-        (true, None) => app.auth.rotate(name).await?,
-        (false, _) => app.auth.add_agent(name, &scopes, None, &app.gate.registry.scopes()).await?,
+    let new = match earlier {
+        _ if !exists => app.auth.add_agent(name, &scopes, None, &app.gate.registry.scopes()).await?,
+        None => app.auth.rotate(name).await?,
+        Some(earlier) => match app.auth.worth(TokenKind::Agent, &earlier.key).await? {
+            Worth::Current => return Ok(earlier),
+            Worth::OfAnotherSecret => app.auth.rotate(name).await?,
+            Worth::Ended => {
+                return Ok(AgentSheet {
+                    key: ENDED.to_owned(),
+                    ..earlier
+                });
+            }
+        },
     };
     Ok(AgentSheet {
         name: new.agent.name,

@@ -7,13 +7,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::cli::out::say;
-use crate::error::{Error, Result};
+use crate::{
+    cli::out::say,
+    db::beside,
+    error::{Error, Result},
+};
 
 /// Stands beside the database from before it is made until its story is told.
 const MARK: &str = "demo.unfinished";
-/// What SQLite keeps beside a database's file.
-const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
 
 /// A first start under way. The mark is locked, so that no other start takes it for one that was left behind.
 pub(super) struct First {
@@ -68,10 +69,8 @@ impl First {
 
 /// The file itself goes last: as long as it is there, the mark says that it has to go.
 fn remove(database: &Path) -> Result<(), IoError> {
-    for end in BESIDE {
-        let mut beside = database.as_os_str().to_owned();
-        beside.push(end);
-        match fs::remove_file(beside) {
+    for kept in beside(database) {
+        match fs::remove_file(kept) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
             _ => {}
         }

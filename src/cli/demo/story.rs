@@ -53,7 +53,7 @@ fn gate_of(app: &App, change: impl FnOnce(&mut Config)) -> Result<App> {
     (config.read_rate, config.write_rate, config.retry_window) = (Rate::Off, Rate::Off, None);
     config.max_stock_delta = config.max_stock_delta.max(100);
     change(&mut config);
-    App::build(config)
+    App::on(app.db.clone(), config)
 }
 
 /// Asks for what the first start left waiting. Some of it may have been decided since; whatever opens again is enough.

@@ -5,7 +5,8 @@ use countersign::workflow::PauseTarget;
 use serde_json::{Value, json};
 
 use super::refund;
-use crate::support::{TestApp, backends};
+use crate::support::history::busy_hour;
+use crate::support::{Person, TestApp, backends};
 
 backends!(changes_of_accounts_say_whose);
 async fn changes_of_accounts_say_whose(app: &TestApp) {
@@ -20,6 +21,17 @@ async fn changes_of_accounts_say_whose(app: &TestApp) {
     assert_eq!(about, ["reader", "reader", &viewer.email]);
     let page = app.session(owner).await.get("/audit?category=accounts").await.html;
     assert!(page.contains(&format!("<td class=\"date\"><bdi>{}</bdi></td>", viewer.email)), "{page}");
+}
+
+/// The events of every page, in the order in which they come.
+async fn on_all_pages(auditor: &Person, filter: &str) -> Vec<Value> {
+    let (mut events, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let page = auditor.get(&format!("/audit?{filter}&cursor={cursor}")).await.ok();
+        events.extend(page["events"].as_array().unwrap().clone());
+        let Some(next) = page.get("next_cursor") else { return events };
+        next.as_str().unwrap().clone_into(&mut cursor);
+    }
 }
 
 backends!(the_log_is_read_page_by_page_and_by_filter);
@@ -37,14 +49,7 @@ async fn the_log_is_read_page_by_page_and_by_filter(app: &TestApp) {
 
     let all = events("?limit=50").await;
     assert!(all.is_sorted_by(|newer, older| newer["seq"].as_i64() > older["seq"].as_i64()));
-    let (mut paged, mut cursor) = (Vec::new(), String::new());
-    loop {
-        let page = auditor.get(&format!("/audit?limit=2&cursor={cursor}")).await.ok();
-        paged.extend(page["events"].as_array().unwrap().clone());
-        let Some(next) = page.get("next_cursor") else { break };
-        next.as_str().unwrap().clone_into(&mut cursor);
-    }
-    assert_eq!(paged, all);
+    assert_eq!(on_all_pages(auditor, "limit=2").await, all);
 
     let of = |events: Vec<Value>| -> Vec<String> {
         let name = |event: &Value| {
@@ -71,4 +76,37 @@ async fn the_log_is_read_page_by_page_and_by_filter(app: &TestApp) {
 
     assert_eq!(events("?until=2020-01-01").await, Vec::<Value>::new());
     assert_eq!(events("?since=2020-01-01T00:00:00%2B05:30&limit=50").await, all);
+}
+
+backends!(nothing_of_a_period_is_left_out_between_its_pages);
+async fn nothing_of_a_period_is_left_out_between_its_pages(app: &TestApp) {
+    has_all_on_its_pages(app, 60, 7).await;
+}
+
+backends!(nothing_of_a_busy_period_is_left_out_between_its_pages);
+async fn nothing_of_a_busy_period_is_left_out_between_its_pages(app: &TestApp) {
+    has_all_on_its_pages(app, 1_200, 50).await;
+}
+
+/// Of so many events, so many on a page: all of them once, in their order.
+async fn has_all_on_its_pages(app: &TestApp, events: usize, limit: usize) {
+    app.order("#1001", 50_000).await;
+    let id = refund(app, "#1001", 100).await;
+    let auditor = app.person(Role::Auditor).await;
+    busy_hour(&mut app.rival(), &id, events);
+    let of_log = |order: &str, condition: &str| {
+        let sql =
+            format!("SELECT CAST(seq AS text) AS t FROM audit_events WHERE {condition} ORDER BY {order}");
+        app.rival().texts(&sql)
+    };
+    let on_pages = async |filter: &str| -> Vec<String> {
+        let events = on_all_pages(auditor, &format!("{filter}&limit={limit}")).await;
+        events.iter().map(|event| event["seq"].to_string()).collect()
+    };
+    let by_time = of_log("at DESC, seq DESC", "1 = 1");
+    assert!(by_time.len() > events && by_time != of_log("seq DESC", "1 = 1"));
+    assert_eq!(on_pages("since=2020-01-01").await, by_time);
+    assert_eq!(on_pages("until=2100-01-01").await, by_time);
+    let of_tools = of_log("seq DESC", "category = 'tools'");
+    assert_eq!(on_pages("since=2020-01-01&category=tools").await, of_tools);
 }

@@ -215,7 +215,7 @@ fn a_copy_beside_the_log_of_another_database_is_not_touched() {
         let said = program.run(command);
         assert_eq!(said.code, Some(1), "{command:?}: {said:?}");
         let told = format!("{}{}", said.out, said.err);
-        assert!(told.contains(&log) && told.contains("Move that file away"), "{command:?}: {told}");
+        assert!(told.contains(&log) && told.contains("would destroy the copy"), "{command:?}: {told}");
         assert!(files() == before, "{command:?}");
     }
     let refused = |program: &Program| match program.try_to_serve(SERVE) {
@@ -232,10 +232,43 @@ fn a_copy_beside_the_log_of_another_database_is_not_touched() {
         fs::remove_file(left).unwrap();
     }
     program.serve(SERVE);
+    let mut restored = Rival::on(&database);
+    assert_eq!(restored.texts("SELECT integrity_check AS t FROM pragma_integrity_check"), ["ok"]);
     assert_eq!(
-        Rival::on(&database).texts("SELECT integrity_check AS t FROM pragma_integrity_check"),
-        ["ok"]
+        (
+            restored.count("agents", "name = 'late'"),
+            restored.count("pauses", "restored_from IS NOT NULL")
+        ),
+        (0, 1)
     );
+}
+
+#[test]
+fn a_log_that_was_left_behind_is_not_thrown_away() {
+    let database = Backend::Sqlite.fresh_database();
+    let program = Program::on(&database);
+    let served = program.serve(SERVE);
+    program.run(&["agent", "add", "--name", "late", "--scope", "orders:read"]).ok();
+    served.stop("KILL");
+    let file = path(&database);
+    let log = format!("{file}-wal");
+    let written = fs::read(&log).unwrap();
+    assert!(!written.is_empty());
+    let moved = format!("{file}.moved");
+    fs::rename(file, &moved).unwrap();
+    for empty in [false, true] {
+        if empty {
+            fs::write(file, "").unwrap();
+        }
+        for command in [&["check", "--listen", "127.0.0.1:0"][..], &["migrate"], &["agent", "list"], SERVE] {
+            let said = program.run(command);
+            let told = format!("{}{}", said.out, said.err);
+            assert!(said.code == Some(1) && told.contains(&log), "{command:?}: {said:?}");
+            assert!(fs::read(&log).unwrap() == written, "{command:?}");
+        }
+    }
+    fs::rename(&moved, file).unwrap();
+    assert!(program.run(&["agent", "list"]).ok().contains("late"));
 }
 
 /// In words, and from which moment.

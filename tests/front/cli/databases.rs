@@ -81,14 +81,16 @@ fn at_once<const N: usize>(urls: [&str; N], test: impl Fn(&str) + Sync) {
 
 #[test]
 fn a_file_is_named_by_its_path() {
-    let program = Program::bare().with("DATABASE_URL", "sqlite://file:a.db");
-    for command in ["migrate", "check", "seed"] {
-        let said = program.run(&[command]);
-        assert_ne!(said.code, Some(0));
-        assert!(said.err.contains("DATABASE_URL (--database-url) must be a path"), "{said:?}");
+    for url in ["sqlite://file:a.db", "sqlite://sqlite://a.db"] {
+        let program = Program::bare().with("DATABASE_URL", url);
+        for command in ["migrate", "check", "seed"] {
+            let said = program.run(&[command]);
+            assert_ne!(said.code, Some(0));
+            assert!(said.err.contains("DATABASE_URL (--database-url) must be a path"), "{said:?}");
+        }
+        let made = std::fs::read_dir(program.folder.path()).unwrap().count();
+        assert_eq!(made, 0, "nothing is made");
     }
-    let made = std::fs::read_dir(program.folder.path()).unwrap().count();
-    assert_eq!(made, 0, "nothing is made");
 }
 
 #[test]

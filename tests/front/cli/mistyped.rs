@@ -99,6 +99,22 @@ fn a_folder_is_no_database_either() {
 }
 
 #[test]
+fn a_link_to_nothing_is_no_place_for_a_database() {
+    let program = mistyped(None);
+    let (link, target) = (program.folder.path().join("typo.db"), program.folder.path().join("there.db"));
+    std::os::unix::fs::symlink(&target, &link).unwrap();
+    for command in [
+        &["agent", "list"][..],
+        &["migrate"],
+        &["serve", "--listen", "127.0.0.1:0", "--log", "error"],
+    ] {
+        let sentence = program.run(command).sentence();
+        assert!(sentence.ends_with("typo.db, which is a link to a file that is not there."), "{sentence}");
+    }
+    assert_eq!(fs::read_dir(program.folder.path()).unwrap().count(), 1, "nothing is made");
+}
+
+#[test]
 fn checking_writes_nothing() {
     for content in [None, Some(&b""[..])] {
         let program = mistyped(content);

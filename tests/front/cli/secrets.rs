@@ -63,7 +63,7 @@ async fn under_another_secret_nothing_is_served_and_no_key_is_made(database: &Da
         no_key(wrong.run(making));
     }
     problem(&wrong, "COUNTERSIGN_SECRET is not the secret that");
-    assert!(right.run(&CHECK).ok().contains("made under this secret"));
+    assert!(right.run(&CHECK).ok().contains("are made under this secret"));
 
     // What needs no secret goes on: an emergency does not wait for one.
     wrong.run(&["pause"]).ok();
@@ -155,8 +155,11 @@ fn a_secret_that_is_missing_is_not_made_anew() {
     let secret = Path::new(database.url.strip_prefix("sqlite://").unwrap()).with_added_extension("secret");
     let kept = fs::read(&secret).unwrap();
     fs::remove_file(&secret).unwrap();
-    let place =
-        format!("The secret in {} is missing", secret.canonicalize().unwrap_or(secret.clone()).display());
+    let place = format!(
+        "The secret under which {} makes keys, tokens and sign-ins is not at hand; there is no {}.",
+        database.url,
+        secret.display()
+    );
     problem(&program, &place);
     let serving = refused(&program, SERVE);
     assert!(serving.contains(&place), "{serving}");
@@ -182,8 +185,13 @@ fn a_secret_that_is_missing_is_not_made_anew() {
 #[test]
 fn a_new_secret_is_for_a_database_that_is_there() {
     let program = Program::bare();
-    assert!(program.run(&["migrate", "--new-secret"]).sentence().contains("where no database is yet"));
+    let refused =
+        || program.run(&["migrate", "--new-secret"]).sentence().contains("where no database is yet");
+    assert!(refused());
     assert_eq!(fs::read_dir(program.folder.path()).unwrap().count(), 0);
+    fs::write(program.folder.path().join("countersign.db"), "").unwrap();
+    assert!(refused());
+    assert_eq!(fs::read_dir(program.folder.path()).unwrap().count(), 1);
 }
 
 #[test]
@@ -194,6 +202,6 @@ fn a_demo_whose_secret_is_missing_says_what_to_do() {
     let secret = program.folder.path().join("countersign-demo/countersign.db.secret");
     fs::remove_file(&secret).unwrap();
     let said = refused(&program, &demo);
-    assert!(said.contains("is missing") && said.contains("remove the folder"), "{said}");
+    assert!(said.contains("is not at hand") && said.contains("remove the folder"), "{said}");
     assert!(!secret.exists());
 }

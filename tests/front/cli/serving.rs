@@ -1,12 +1,13 @@
 //! `serve` and `mcp`.
 
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::json;
 
 use crate::support::client::{Client, Era};
-use crate::support::program::Program;
-use crate::support::{Database, backends};
+use crate::support::program::{Program, is_held};
+use crate::support::{Backend, Database, backends};
 
 pub const SERVE: &[&str] = &["serve", "--listen", "127.0.0.1:0"];
 
@@ -36,6 +37,19 @@ async fn serving_migrates_first_and_stops_when_asked(migrated: &Database) {
     }
     let served = program.serve(&["serve", "--listen", "127.0.0.1:0", "--no-migrate"]);
     assert_eq!(status(format!("{}/readyz", served.url)).await, 200);
+}
+
+#[test]
+fn whatever_serves_a_file_holds_it() {
+    let database = Backend::Sqlite.empty_database();
+    let (program, file) = (Program::on(&database), database.url.strip_prefix("sqlite://").unwrap());
+    program.run(&["migrate"]).ok();
+    assert!(!is_held(Path::new(file)));
+    for how in [SERVE, &[SERVE, &["--no-migrate"]].concat()] {
+        let served = program.serve(how);
+        assert!(is_held(Path::new(file)), "{how:?}");
+        served.stop("TERM");
+    }
 }
 
 backends!(an_agent_gets_the_same_straight_and_through_the_bridge);

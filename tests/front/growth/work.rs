@@ -43,6 +43,8 @@ const DENIED: &str = "`audit_events`.`denied`";
 const KINDS_OF_STATEMENTS: usize = 100;
 /// How many rows of one table a call may look at on the average.
 const FEW: i64 = 50;
+/// How many events a page of the log may look at: those that are counted, those it shows, and a few more.
+const OF_A_PAGE: i64 = 1_500;
 /// An idle connection to Postgres tells what it read after ten seconds.
 pub const TOLD_AFTER: Duration = Duration::from_secs(11);
 
@@ -102,6 +104,26 @@ impl Work {
         }
         assert!(bad.is_empty(), "{calls} calls read\n{}", bad.join("\n"));
     }
+
+    /// Panics if so many calls looked at much more of the log than 1,000 events each, which are counted, and a page.
+    pub async fn was_of_pages_of_the_log(self, app: &TestApp, calls: i64) {
+        if app.database.backend == Backend::Sqlite {
+            let (plans, sorts) = (plans(app), |plan: &Plan| plan.sorts());
+            let of_log = plans.iter().filter(|(sql, _)| sql.contains("`audit_events`.`at` >="));
+            let (sorting, others): (Vec<_>, Vec<_>) = of_log.partition(|(_, plan)| sorts(plan));
+            assert!(others.len() >= 3, "{} statements on a period were heard", others.len());
+            let sorting: Vec<_> = sorting.iter().map(|(sql, _)| sql).collect();
+            assert!(sorting.is_empty(), "these read all of a period: {sorting:#?}");
+            return;
+        }
+        tokio::time::sleep(TOLD_AFTER).await;
+        let (before, now) = (self.read, read(app));
+        let of_log = |read: &BTreeMap<String, Read>| {
+            read.get("audit_events").map_or(0, |read| read.in_scans.max(read.by_index))
+        };
+        let looked_at = of_log(&now) - of_log(&before);
+        assert!(looked_at < calls * OF_A_PAGE, "{calls} calls read {looked_at} events");
+    }
 }
 
 fn listen(event: InstrumentationEvent<'_>) {
@@ -153,8 +175,11 @@ impl Plan {
         if self.passes_over_others {
             return false;
         }
-        let sorts = self.steps.iter().any(|step| step.contains("TEMP B-TREE FOR ORDER BY"));
-        !self.scans_what_grows || self.is_empty || (self.is_limited && !sorts)
+        !self.scans_what_grows || self.is_empty || (self.is_limited && !self.sorts())
+    }
+
+    fn sorts(&self) -> bool {
+        self.steps.iter().any(|step| step.contains("TEMP B-TREE FOR ORDER BY"))
     }
 }
 

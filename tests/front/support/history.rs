@@ -63,6 +63,17 @@ pub fn grow(sql: &mut impl Sql, morning: &Morning<'_>, copies: usize) {
     }
 }
 
+/// Copies the first event of an action so often, into the hour before it, in no order.
+pub fn busy_hour(sql: &mut impl Sql, action: &str, copies: usize) {
+    let first = format!("seq = (SELECT min(seq) FROM audit_events WHERE action_id = '{action}')");
+    let at = if sql.is_postgres() {
+        "at - i * 7919 % 3600 * interval '1 second'"
+    } else {
+        "strftime('%Y-%m-%d %H:%M:%f000', at, '-' || (i * 7919 % 3600) || ' seconds')"
+    };
+    Copier { sql }.copy("audit_events", &first, copies, &[("id", "{id:9}"), ("at", at)]);
+}
+
 /// Copies rows, again and again, with some columns of each copy its own.
 struct Copier<'a, S> {
     sql: &'a mut S,

@@ -1,9 +1,13 @@
 //! The built program, run as a person at a shell would run it, without what the shell of the tests happens to hold.
 
+use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::fs::{FlockOperation, fcntl_lock};
+use rustix::io::Errno;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -123,6 +127,16 @@ impl Said {
     pub fn sentence(self) -> String {
         assert_eq!((self.code, self.err.lines().count()), (Some(1), 1), "{self:?}");
         self.err.trim_end().to_owned()
+    }
+}
+
+/// Whether a process holds SQLite's lock on a database's file, without which others may take it for one that nobody uses.
+pub fn is_held(file: &Path) -> bool {
+    let file = OpenOptions::new().read(true).write(true).open(file).unwrap();
+    match fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => false,
+        Err(Errno::AGAIN | Errno::ACCESS) => true,
+        Err(error) => panic!("{error}"),
     }
 }
 
