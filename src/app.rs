@@ -61,8 +61,9 @@ impl App {
     /// # Errors
     /// `Setup` for a configuration that can't work.
     pub fn build(config: Config) -> Result<Self> {
-        let db = Db::open(&config.database_url)?;
-        Self::on(db, config)
+        let clock = Clock::default();
+        let registry = registry(&config, clock.clone());
+        Self::assemble(None, config, registry, clock)
     }
 
     /// The application on a database that is open already.
@@ -72,7 +73,7 @@ impl App {
     pub fn on(db: Db, config: Config) -> Result<Self> {
         let clock = Clock::default();
         let registry = registry(&config, clock.clone());
-        Self::assemble(db, config, registry, clock)
+        Self::assemble(Some(db), config, registry, clock)
     }
 
     /// The application with kinds and read tools of one's own.
@@ -80,16 +81,20 @@ impl App {
     /// # Errors
     /// As [`App::build`].
     pub fn with_registry(config: Config, registry: Registry) -> Result<Self> {
-        Self::assemble(Db::open(&config.database_url)?, config, registry, Clock::default())
+        Self::assemble(None, config, registry, Clock::default())
     }
 
-    fn assemble(db: Db, config: Config, registry: Registry, clock: Clock) -> Result<Self> {
+    fn assemble(db: Option<Db>, config: Config, registry: Registry, clock: Clock) -> Result<Self> {
         let policy = Policy {
             action_ttl: chrono::TimeDelta::from_std(config.action_ttl.duration())
                 .map_err(|_| Error::Setup("COUNTERSIGN_ACTION_TTL is too long.".to_owned()))?,
             retry_windows: retry_windows(&config, &registry)?,
             write_limit: config.write_rate.write_limit(),
             public_url: config.public_url().origin().ascii_serialization(),
+        };
+        let db = match db {
+            Some(db) => db,
+            None => Db::open(&config.database_url)?,
         };
         let metrics = Metrics::default();
         let secret = config.open_secret()?;

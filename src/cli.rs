@@ -119,9 +119,7 @@ async fn on_existing(config: Config) -> Result<App> {
     };
     db.check_schema().await?;
     let config = secret::without_making_one(config, &db).await?;
-    // Its connections are closed before the file is looked at again.
-    drop(db);
-    App::build(config)
+    App::on(Db::found(&config.database_url)?, config)
 }
 
 fn no_database(config: &Config) -> Error {

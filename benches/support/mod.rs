@@ -75,6 +75,7 @@ impl<'a> Place<'a> {
             .env("COUNTERSIGN_READ_RATE", "off")
             // Every request takes a token, as it does by default, and there is always one.
             .env("COUNTERSIGN_WRITE_RATE", "1000000/min:1000000")
+            .env("COUNTERSIGN_ACTION_TTL", "1d")
             .env("COUNTERSIGN_SECRET", SECRET)
             .env("DATABASE_URL", self.url)
             .env("COUNTERSIGN_LOG", "warn")

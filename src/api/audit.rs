@@ -63,7 +63,8 @@ pub struct LogEvent {
 
 /// A page of the audit log, newest first
 ///
-/// For auditors and owners. The whole log, in order, is what `countersign audit export` is for.
+/// For auditors and owners. A period of which nothing else is asked comes in the order of time, anything else in that of the log,
+/// `seq`. The whole log, in order, is what `countersign audit export` is for.
 #[utoipa::path(
     get,
     path = "/api/v1/audit",

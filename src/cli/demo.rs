@@ -14,12 +14,12 @@ use std::{
 
 use clap::Args;
 
-use self::sheet::Sheet;
+use self::sheet::{ENDED, Sheet};
 use super::{logging, out::say, secret, serve};
 use crate::{
     app::App,
     config::{self, Config, PublicUrl},
-    db::DatabaseUrl,
+    db::{DatabaseUrl, Db},
     error::{Error, Result},
     mcp::connect::{Client, set_up},
     shop::import,
@@ -59,6 +59,8 @@ impl Demo {
                 "COUNTERSIGN_DATA_DIR (--data-dir) is {folder}, which can't be made: {error}."
             ))
         })?;
+        // What is refused bears no mark.
+        Db::look(&config.database_url)?;
         let first = first::begin(&self.data_dir, &database)?;
         let config = Config {
             public_url: config.public_url.or_else(|| this_machine(listen)),
@@ -101,7 +103,10 @@ fn welcome(sheet: &Sheet, path: &Path, database: &DatabaseUrl, told: &str) {
     for agent in &sheet.agents {
         say!("  {:<16} {}   ({})", agent.name, agent.key, agent.scopes.join(" "));
     }
-    if let Some(agent) = sheet.agents.last() {
+    if sheet.has_ended() {
+        say!("`countersign agent rotate` and `countersign person reset-password` make new ones.");
+    }
+    if let Some(agent) = sheet.agents.last().filter(|agent| agent.key != ENDED) {
         say!("\nConnect Claude Code (`countersign connect` knows other clients):");
         for line in set_up(Client::ClaudeCode, &sheet.dashboard_url, &agent.key).lines() {
             say!("  {line}");

@@ -47,10 +47,11 @@ pub(super) fn is_told(config: &Config, standing: Standing, what_to_do: &str) -> 
             "{place} is not the secret that {database} was told of, under which it makes keys, tokens and sign-ins."
         ),
         Standing::Missing => {
-            let place = config.secret_file().map(|file| format!("; there is no {}", file.display()));
+            // Where it is set, or has to be, it is not missing.
+            let file = config.secret_file().unwrap_or_default();
             format!(
-                "The secret under which {database} makes keys, tokens and sign-ins is not at hand{}.",
-                place.unwrap_or_default()
+                "The secret under which {database} makes keys, tokens and sign-ins is not at hand: there is no {}.",
+                file.display()
             )
         }
     };

@@ -39,7 +39,7 @@ impl Serve {
         if app.auth.tell_secret().await? {
             tracing::warn!(
                 "{} is taken for the one under which this database's keys are made; if they are refused now, stop this, run \
-                 `countersign migrate --new-secret` under the one that is, and start with that",
+                 `countersign migrate --new-secret` under the right secret, and start with that",
                 app.config.secret_place()
             );
         }

@@ -30,7 +30,7 @@ pub(super) enum Found {
 pub(super) fn look(path: &Path) -> Result<Found> {
     let header = match header(path) {
         Err(error) if error.kind() == ErrorKind::NotFound && path.is_symlink() => {
-            return Err(wrong(path, "which is a link to a file that is not there"));
+            return Err(wrong(path, "which is a link to a file that is not there; name that file itself"));
         }
         Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
         Err(error) => return Err(wrong(path, &format!("which can't be read: {error}"))),
@@ -52,9 +52,12 @@ pub(super) fn look(path: &Path) -> Result<Found> {
 /// # Errors
 /// `Setup` when it couldn't.
 pub(super) fn could_be_made(path: &Path) -> Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    access(folder, Access::WRITE_OK | Access::EXEC_OK)
+    access(folder_of(path), Access::WRITE_OK | Access::EXEC_OK)
         .map_err(|error| wrong(path, &format!("which can't be made: {}", IoError::from(error))))
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Makes the file, unless there is one. It holds e-mail addresses and customers' orders: its owner alone may read it.
@@ -70,11 +73,8 @@ pub(super) fn make_private(path: &Path) -> Result<()> {
 
 /// What SQLite keeps beside a database, by whatever way one comes to that: first the log of its latest writes.
 pub fn beside(database: &Path) -> [PathBuf; 3] {
-    let folder = database.parent().and_then(|folder| fs::canonicalize(folder).ok());
-    let whole = fs::canonicalize(database)
-        .ok()
-        .or_else(|| Some(folder?.join(database.file_name()?)))
-        .unwrap_or_else(|| database.to_owned());
+    let to_be_made = || Some(fs::canonicalize(folder_of(database)).ok()?.join(database.file_name()?));
+    let whole = fs::canonicalize(database).ok().or_else(to_be_made).unwrap_or_else(|| database.to_owned());
     ["-wal", "-shm", "-journal"].map(|end| {
         let mut name = whole.clone().into_os_string();
         name.push(end);
@@ -109,8 +109,8 @@ fn refuse_log(path: &Path, seen: &[u8]) -> Result<()> {
     };
     let (log, shared) = (log.display(), shared.display());
     let why = format!(
-        "{what}, but beside it is {log} with the latest writes of the database that was there: SQLite would {harm}. Move it and \
-         {shared} to where that database is now, or remove both with it"
+        "{what}, but beside it is {log} with the latest writes of the database that was there: SQLite would {harm}. Move \
+         {log} and {shared} to where that database is now; only if you don't need it any more, remove them"
     );
     Err(wrong(path, &why))
 }

@@ -3,7 +3,7 @@
 use diesel::{dsl::not, prelude::*};
 
 use super::schema::audit_events;
-use crate::db::{Conn, Prepare, QueryResult, Timestamp};
+use crate::db::{Conn, Prepare, QueryResult, Timestamp, of_few_lengths};
 
 /// A row to be written: `body` is the event, the other columns find it again.
 #[derive(Debug, Clone, Insertable)]
@@ -54,7 +54,7 @@ pub struct Filter {
     pub action_id: Option<String>,
     /// Only what was refused, or only what was not.
     pub denied: Option<bool>,
-    /// Only events with a smaller `seq`, that is older ones.
+    /// Only what comes after the event of this `seq`: older ones.
     pub before_seq: Option<i64>,
     pub limit: i64,
 }
@@ -70,12 +70,12 @@ impl Filter {
     }
 
     fn asks_for_no_more_than(&self, period: &Self) -> bool {
-        let everywhere = Self {
+        let wherever = Self {
             before_seq: None,
             limit: period.limit,
             ..self.clone()
         };
-        everywhere == *period
+        wherever == *period
     }
 }
 
@@ -169,33 +169,47 @@ pub fn after(conn: &mut Conn, seq: i64, filter: &Filter, limit: i64) -> QueryRes
 
 type Matching = audit_events::BoxedQuery<'static, <Conn as Connection>::Backend>;
 
-/// What matches, newest first. Of a period, what is read begins and ends with it: by the time of the events, if nothing else is asked
-/// of them, and otherwise among those that there are, if they are few. Of many, what else is asked finds some of the newest soon.
+/// What matches, newest first: all events of a period by their time, and any others by their place in the log.
+///
+/// What is read of a period begins and ends with it, and where more is asked of its events, those are looked at if they are few. If
+/// they are many, what else is asked is followed back through its own index.
 fn newest_first(conn: &mut Conn, filter: &Filter) -> QueryResult<Matching> {
-    let by_place = |query: Matching| query.order(audit_events::seq.desc());
-    let (period, all) = (filter.period(), matching(filter));
-    if period == Filter::default() {
-        return Ok(by_place(all));
+    let by_place = matching(filter).order(audit_events::seq.desc());
+    let period = filter.period();
+    if period == Filter::default() || filter.action_id.is_some() {
+        return Ok(by_place);
     }
     if filter.asks_for_no_more_than(&period) {
-        return by_time(conn, &period, filter.before_seq);
+        return by_time(conn, period, filter.before_seq);
     }
-    let some = by_time(conn, &period, None)?.limit(FEW + 1).select(audit_events::seq);
+    let some = by_time(conn, period, None)?.limit(FEW + 1).select(audit_events::seq);
     let some = some.load::<i64>(conn)?;
     let are_few = i64::try_from(some.len()).is_ok_and(|found| found <= FEW);
-    Ok(by_place(if are_few { all.filter(audit_events::seq.eq_any(some)) } else { all }))
+    Ok(if are_few {
+        by_place.filter(audit_events::seq.eq_any(of_few_lengths(some)))
+    } else {
+        by_place
+    })
 }
 
-/// Those of a period by their time, from that of an event of this place on.
-fn by_time(conn: &mut Conn, period: &Filter, before: Option<i64>) -> QueryResult<Matching> {
+/// Those of a period by their time, after the event of this place.
+fn by_time(conn: &mut Conn, period: Filter, before: Option<i64>) -> QueryResult<Matching> {
     let (at, seq) = (audit_events::at, audit_events::seq);
-    let query = matching(period).order((at.desc(), seq.desc()));
-    let Some(before) = before else { return Ok(query) };
+    let of_the = |period: &Filter| matching(period).order((at.desc(), seq.desc()));
+    let Some(before) = before else { return Ok(of_the(&period)) };
     let place = audit_events::table.filter(seq.ge(before)).order(seq.asc()).select((at, seq));
-    Ok(match place.first::<(Timestamp, i64)>(conn).optional()? {
-        Some((then, before)) => query.filter(at.le(then)).filter(at.lt(then).or(seq.lt(before))),
-        None => query,
-    })
+    let Some((then, before)) = place.first::<(Timestamp, i64)>(conn).optional()? else {
+        return Ok(of_the(&period));
+    };
+    if period.until.is_some_and(|until| until <= then) {
+        return Ok(of_the(&period));
+    }
+    // Of two bounds, SQLite would begin at whichever is said first.
+    let up_to_then = Filter {
+        until: None,
+        ..period
+    };
+    Ok(of_the(&up_to_then).filter(at.le(then)).filter(at.lt(then).or(seq.lt(before))))
 }
 
 fn matching(filter: &Filter) -> Matching {

@@ -8,6 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use killed::shown;
 use serde_json::{Value, json};
 
 use crate::support::program::{Program, Served, is_held};
@@ -226,15 +227,32 @@ fn a_sign_in_that_no_longer_works_is_not_handed_out_again() {
         for _ in 0..2 {
             let demo = Demo::start(&program);
             let mut support = demo.agent("support-agent");
-            assert_eq!(support.key, "(replaced since)");
+            assert_eq!(support.key, "(no longer valid)");
             support.key = rotated["key"].as_str().unwrap().to_owned();
             assert_eq!(support.tools().await.len(), 10, "it is left as it is");
             let viewer = demo.person("viewer");
             for what in ["password", "api_token"] {
-                assert_eq!(viewer[what], "(replaced since)");
+                assert_eq!(viewer[what], "(no longer valid)");
             }
             demo.rest("owner", "/actions").await;
         }
+    });
+}
+
+#[test]
+fn a_database_that_is_put_back_is_kept() {
+    runtime().block_on(async {
+        let program = Program::bare();
+        let demo = Demo::start(&program);
+        let actions = shown(&demo).await;
+        demo.served.stop("KILL");
+        let (file, moved) =
+            (program.folder.path().join("shop/countersign.db"), program.folder.path().join("moved.db"));
+        fs::rename(&file, &moved).unwrap();
+        let refused = program.try_to_serve(&["demo", "--listen", "127.0.0.1:0", "--data-dir", "shop"]);
+        assert!(refused.is_err_and(|printed| printed.contains("-wal")), "its log would be lost");
+        fs::rename(&moved, &file).unwrap();
+        assert_eq!(shown(&Demo::start(&program)).await, actions);
     });
 }
 

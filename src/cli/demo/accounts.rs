@@ -1,6 +1,6 @@
 //! One person per role, and two agents. What an earlier start made is kept, with what its `demo.json` says, if that still holds.
 
-use super::sheet::{AgentSheet, PersonSheet, Sheet};
+use super::sheet::{AgentSheet, ENDED, PersonSheet, Sheet};
 use crate::{
     app::App,
     auth::{TokenKind, Worth, accounts::NewPerson},
@@ -15,9 +15,6 @@ use crate::{
 pub(super) const SUPPORT: &str = "support-agent";
 /// The agent that may only read.
 pub(super) const READER: &str = "read-only-agent";
-
-/// What the sheet says in the place of a key, token or password that somebody has replaced since: whoever did knows the new one.
-const ENDED: &str = "(replaced since)";
 
 /// Makes what is missing, and what was made under a secret that is no longer this one, and answers the new `demo.json`.
 pub(super) async fn prepare(app: &App, earlier: Option<Sheet>) -> Result<Sheet> {

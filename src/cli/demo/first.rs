@@ -19,6 +19,7 @@ const MARK: &str = "demo.unfinished";
 /// A first start under way. The mark is locked, so that no other start takes it for one that was left behind.
 pub(super) struct First {
     mark: PathBuf,
+    database: PathBuf,
     _locked: File,
 }
 
@@ -55,6 +56,7 @@ pub(super) fn begin(folder: &Path, database: &Path) -> Result<Option<First>> {
     }
     Ok(Some(First {
         mark,
+        database: database.to_owned(),
         _locked: locked,
     }))
 }
@@ -64,6 +66,15 @@ impl First {
     pub(super) fn end(self) -> Result<()> {
         fs::remove_file(&self.mark)
             .map_err(|error| Error::Setup(format!("{} can't be removed: {error}.", self.mark.display())))
+    }
+}
+
+/// Where no database was made, nothing bears the mark: another may be put there.
+impl Drop for First {
+    fn drop(&mut self) {
+        if !self.database.exists() {
+            let _ = fs::remove_file(&self.mark);
+        }
     }
 }
 

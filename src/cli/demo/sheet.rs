@@ -9,6 +9,9 @@ use crate::{
     private_file,
 };
 
+/// In the place of a key, token or password that somebody has replaced or revoked since: whoever did knows more.
+pub(super) const ENDED: &str = "(no longer valid)";
+
 /// The file.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Sheet {
@@ -50,6 +53,12 @@ pub(super) fn read(path: &Path) -> Result<Option<Sheet>> {
 }
 
 impl Sheet {
+    /// Whether anything of it has.
+    pub(super) fn has_ended(&self) -> bool {
+        self.agents.iter().any(|agent| agent.key == ENDED)
+            || self.people.iter().any(|person| person.api_token == ENDED)
+    }
+
     /// Writes the file, which only its owner may read.
     pub(super) fn write(&self, path: &Path) -> Result<()> {
         let mut json = serde_json::to_vec_pretty(self).map_err(|error| Error::Internal(error.into()))?;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     accounts::{READER, SUPPORT},
-    sheet::Sheet,
+    sheet::{ENDED, Sheet},
 };
 use crate::{
     app::App,
@@ -58,6 +58,9 @@ fn gate_of(app: &App, change: impl FnOnce(&mut Config)) -> Result<App> {
 
 /// Asks for what the first start left waiting. Some of it may have been decided since; whatever opens again is enough.
 async fn ask_again(app: &App, sheet: &Sheet) -> Result<bool> {
+    if sheet.agents.iter().any(|agent| agent.name == SUPPORT && agent.key == ENDED) {
+        return Ok(false);
+    }
     let Ok(support) = agent(app, sheet, SUPPORT).await else { return Ok(false) };
     for (tool, arguments) in waiting() {
         // A denial is an answer like any other, and on record.

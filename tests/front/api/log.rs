@@ -1,11 +1,12 @@
 //! `GET /api/v1/audit`.
 
+use chrono::{TimeDelta, Utc};
 use countersign::store::people::Role;
 use countersign::workflow::PauseTarget;
 use serde_json::{Value, json};
 
 use super::refund;
-use crate::support::history::busy_hour;
+use crate::support::history::busy;
 use crate::support::{Person, TestApp, backends};
 
 backends!(changes_of_accounts_say_whose);
@@ -93,7 +94,7 @@ async fn has_all_on_its_pages(app: &TestApp, events: usize, limit: usize) {
     app.order("#1001", 50_000).await;
     let id = refund(app, "#1001", 100).await;
     let auditor = app.person(Role::Auditor).await;
-    busy_hour(&mut app.rival(), &id, events);
+    busy(&mut app.rival(), &id, events, 40);
     let of_log = |order: &str, condition: &str| {
         let sql =
             format!("SELECT CAST(seq AS text) AS t FROM audit_events WHERE {condition} ORDER BY {order}");
@@ -107,6 +108,12 @@ async fn has_all_on_its_pages(app: &TestApp, events: usize, limit: usize) {
     assert!(by_time.len() > events && by_time != of_log("seq DESC", "1 = 1"));
     assert_eq!(on_pages("since=2020-01-01").await, by_time);
     assert_eq!(on_pages("until=2100-01-01").await, by_time);
+    let middle = Utc::now() - TimeDelta::seconds(20);
+    let (asked, stored) = (middle.format("%Y-%m-%dT%H:%M:%SZ"), middle.format("%Y-%m-%d %H:%M:%S"));
+    let earlier = of_log("at DESC, seq DESC", &format!("at < '{stored}'"));
+    assert!(!earlier.is_empty() && earlier.len() < by_time.len());
+    assert_eq!(on_pages(&format!("until={asked}")).await, earlier);
+    assert_eq!(on_pages(&format!("since={asked}")).await, by_time[..by_time.len() - earlier.len()]);
     let of_tools = of_log("seq DESC", "category = 'tools'");
     assert_eq!(on_pages("since=2020-01-01&category=tools").await, of_tools);
 }

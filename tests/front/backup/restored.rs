@@ -260,7 +260,8 @@ fn a_log_that_was_left_behind_is_not_thrown_away() {
         if empty {
             fs::write(file, "").unwrap();
         }
-        for command in [&["check", "--listen", "127.0.0.1:0"][..], &["migrate"], &["agent", "list"], SERVE] {
+        assert!(program.try_to_serve(SERVE).is_err_and(|printed| printed.contains(&log)));
+        for command in [&["check", "--listen", "127.0.0.1:0"][..], &["migrate"], &["agent", "list"]] {
             let said = program.run(command);
             let told = format!("{}{}", said.out, said.err);
             assert!(said.code == Some(1) && told.contains(&log), "{command:?}: {said:?}");

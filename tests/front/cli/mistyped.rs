@@ -109,7 +109,11 @@ fn a_link_to_nothing_is_no_place_for_a_database() {
         &["serve", "--listen", "127.0.0.1:0", "--log", "error"],
     ] {
         let sentence = program.run(command).sentence();
-        assert!(sentence.ends_with("typo.db, which is a link to a file that is not there."), "{sentence}");
+        assert!(
+            sentence
+                .ends_with("typo.db, which is a link to a file that is not there; name that file itself."),
+            "{sentence}"
+        );
     }
     assert_eq!(fs::read_dir(program.folder.path()).unwrap().count(), 1, "nothing is made");
 }

@@ -156,7 +156,7 @@ fn a_secret_that_is_missing_is_not_made_anew() {
     let kept = fs::read(&secret).unwrap();
     fs::remove_file(&secret).unwrap();
     let place = format!(
-        "The secret under which {} makes keys, tokens and sign-ins is not at hand; there is no {}.",
+        "The secret under which {} makes keys, tokens and sign-ins is not at hand: there is no {}.",
         database.url,
         secret.display()
     );

@@ -71,8 +71,13 @@ fn a_secret_that_protects_nothing_is_refused() {
 
 #[test]
 fn a_retry_window_names_a_kind_that_exists() {
-    let sentence = Program::bare().with("COUNTERSIGN_RETRY_WINDOW", "refunds=1h").run(SERVE).sentence();
+    let program = Program::bare().with("COUNTERSIGN_RETRY_WINDOW", "refunds=1h");
+    let sentence = program.run(SERVE).sentence();
     assert!(sentence.starts_with("COUNTERSIGN_RETRY_WINDOW names refunds"), "{sentence}");
+    assert!(
+        !program.folder.path().join("countersign.db").exists(),
+        "it stops before it makes anything"
+    );
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn the_next_one_has_everything_to_show() {
 }
 
 /// Every sign-in and key is used, and each action told by what it is, how often it was asked, and what became of it.
-async fn shown(demo: &Demo) -> BTreeSet<String> {
+pub async fn shown(demo: &Demo) -> BTreeSet<String> {
     for role in ["owner", "approver", "auditor", "viewer"] {
         demo.rest(role, "/actions").await;
     }

@@ -114,6 +114,9 @@ impl Work {
             assert!(others.len() >= 3, "{} statements on a period were heard", others.len());
             let sorting: Vec<_> = sorting.iter().map(|(sql, _)| sql).collect();
             assert!(sorting.is_empty(), "these read all of a period: {sorting:#?}");
+            let ends = |sql: &str| sql.matches("`audit_events`.`at` <").count();
+            let undecided: Vec<_> = others.iter().map(|(sql, _)| sql).filter(|sql| ends(sql) > 2).collect();
+            assert!(undecided.is_empty(), "SQLite begins these at the first bound: {undecided:#?}");
             return;
         }
         tokio::time::sleep(TOLD_AFTER).await;

@@ -63,15 +63,17 @@ pub fn grow(sql: &mut impl Sql, morning: &Morning<'_>, copies: usize) {
     }
 }
 
-/// Copies the first event of an action so often, into the hour before it, in no order.
-pub fn busy_hour(sql: &mut impl Sql, action: &str, copies: usize) {
+/// Copies the first event of an action so often, in no order, to so many moments before it, each a second from the next.
+pub fn busy(sql: &mut impl Sql, action: &str, copies: usize, moments: usize) {
     let first = format!("seq = (SELECT min(seq) FROM audit_events WHERE action_id = '{action}')");
     let at = if sql.is_postgres() {
-        "at - i * 7919 % 3600 * interval '1 second'"
+        format!(
+            "date_trunc('second', at) - i * 7919 % {moments} * interval '1 second' - interval '0.123456 seconds'"
+        )
     } else {
-        "strftime('%Y-%m-%d %H:%M:%f000', at, '-' || (i * 7919 % 3600) || ' seconds')"
+        format!("strftime('%Y-%m-%d %H:%M:%S.876544', at, '-' || (1 + i * 7919 % {moments}) || ' seconds')")
     };
-    Copier { sql }.copy("audit_events", &first, copies, &[("id", "{id:9}"), ("at", at)]);
+    Copier { sql }.copy("audit_events", &first, copies, &[("id", "{id:9}"), ("at", &at)]);
 }
 
 /// Copies rows, again and again, with some columns of each copy its own.
