@@ -70,11 +70,14 @@ impl Demo {
             ..config
         };
         secret::check(&config, "Put it back, or remove the folder and start the demo anew.").await?;
+        let path = self.data_dir.join("demo.json");
+        if !path.exists() {
+            accounts::are_ours(&config).await?;
+        }
         let app = App::build(config)?;
         app.db.migrate().await?;
         app.auth.tell_secret().await?;
         import::seed(&app.db).await?;
-        let path = self.data_dir.join("demo.json");
         let sheet = accounts::prepare(&app, sheet::read(&path)?).await?;
         sheet.write(&path)?;
         let told = story::tell(&app, &sheet).await?;

@@ -109,8 +109,8 @@ fn refuse_log(path: &Path, seen: &[u8]) -> Result<()> {
     };
     let (log, shared) = (log.display(), shared.display());
     let why = format!(
-        "{what}, but beside it is {log} with the latest writes of the database that was there: SQLite would {harm}. Move \
-         {log} and {shared} to where that database is now; only if you don't need it any more, remove them"
+        "{what}, but beside it is {log} with the latest writes of the database that was there: SQLite would {harm}. Put \
+         {log} and {shared} beside that database, named after it as here; only if you don't need it any more, remove them"
     );
     Err(wrong(path, &why))
 }

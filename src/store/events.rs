@@ -1,6 +1,9 @@
 //! The rows of the audit log. Written through [`crate::audit`] only.
 
-use diesel::{dsl::not, prelude::*};
+use diesel::{
+    dsl::{count_star, max, min, not},
+    prelude::*,
+};
 
 use super::schema::audit_events;
 use crate::db::{Conn, Prepare, QueryResult, Timestamp, of_few_lengths};
@@ -152,7 +155,7 @@ pub fn joins(conn: &mut Conn, action_id: &str) -> QueryResult<Option<(i64, Times
     let (times, last) = audit_events::table
         .filter(audit_events::action_id.eq(action_id))
         .filter(audit_events::event.eq("tool_call").and(audit_events::outcome.eq("joined")))
-        .select((diesel::dsl::count_star(), diesel::dsl::max(audit_events::at)))
+        .select((count_star(), max(audit_events::at)))
         .first::<(i64, Option<Timestamp>)>(conn)?;
     Ok(last.map(|last| (times, last)))
 }
@@ -171,8 +174,8 @@ type Matching = audit_events::BoxedQuery<'static, <Conn as Connection>::Backend>
 
 /// What matches, newest first: all events of a period by their time, and any others by their place in the log.
 ///
-/// What is read of a period begins and ends with it, and where more is asked of its events, those are looked at if they are few. If
-/// they are many, what else is asked is followed back through its own index.
+/// What is read of a period begins and ends with it. Where more is asked of its events, they are looked at if they are few; if they are
+/// many, what else is asked is followed through its own index, from the last of them to the first.
 fn newest_first(conn: &mut Conn, filter: &Filter) -> QueryResult<Matching> {
     let by_place = matching(filter).order(audit_events::seq.desc());
     let period = filter.period();
@@ -182,14 +185,17 @@ fn newest_first(conn: &mut Conn, filter: &Filter) -> QueryResult<Matching> {
     if filter.asks_for_no_more_than(&period) {
         return by_time(conn, period, filter.before_seq);
     }
-    let some = by_time(conn, period, None)?.limit(FEW + 1).select(audit_events::seq);
-    let some = some.load::<i64>(conn)?;
-    let are_few = i64::try_from(some.len()).is_ok_and(|found| found <= FEW);
-    Ok(if are_few {
-        by_place.filter(audit_events::seq.eq_any(of_few_lengths(some)))
-    } else {
-        by_place
-    })
+    let seq = audit_events::seq;
+    let some = by_time(conn, period.clone(), None)?.limit(FEW + 1).select(seq).load::<i64>(conn)?;
+    if i64::try_from(some.len()).is_ok_and(|found| found <= FEW) {
+        return Ok(by_place.filter(seq.eq_any(of_few_lengths(some))));
+    }
+    // Counted, too: Postgres would look for the least alone from the beginning of the log.
+    let ends = matching(&period).select((count_star(), min(seq), max(seq)));
+    let (_, first, last) = ends.first::<(i64, Option<i64>, Option<i64>)>(conn)?;
+    Ok(by_place
+        .filter(seq.ge(first.unwrap_or_default()))
+        .filter(seq.le(last.unwrap_or_default())))
 }
 
 /// Those of a period by their time, after the event of this place.

@@ -54,6 +54,11 @@ pub fn by_email(conn: &mut Conn, email: &str) -> QueryResult<Option<Person>> {
         .optional()
 }
 
+/// Everybody's address, whatever else the schema knows of them.
+pub fn addresses(conn: &mut Conn) -> QueryResult<Vec<String>> {
+    people::table.select(people::email).load(conn)
+}
+
 /// Everybody, by e-mail address.
 pub fn all(conn: &mut Conn) -> QueryResult<Vec<Person>> {
     people::table.order(people::email.asc()).select(Person::as_select()).load(conn)

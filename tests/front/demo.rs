@@ -257,6 +257,35 @@ fn a_database_that_is_put_back_is_kept() {
 }
 
 #[test]
+fn an_installation_is_no_demo() {
+    let program = Program::bare().with("DATABASE_URL", "sqlite://shop/countersign.db");
+    fs::create_dir(program.folder.path().join("shop")).unwrap();
+    program.run(&["migrate"]).ok();
+    program.run(&["person", "add", "--email", "you@example.com", "--role", "owner"]).ok();
+    let key = ["agent", "add", "--name", "support-agent", "--scope", "orders:read"];
+    program.run(&key).ok();
+    let before = program.run(&["audit", "export"]).ok();
+    let demo = ["demo", "--listen", "127.0.0.1:0", "--data-dir", "shop"];
+    let refused = program.try_to_serve(&demo);
+    assert!(refused.is_err_and(|printed| printed.contains("is not a demo's database")));
+    assert_eq!(program.run(&["audit", "export"]).ok(), before);
+    assert!(!path(&program).exists());
+}
+
+#[test]
+fn an_agent_that_is_revoked_keeps_no_demo_from_starting() {
+    runtime().block_on(async {
+        let program = Program::bare().with("DATABASE_URL", "sqlite://shop/countersign.db");
+        drop(Demo::start(&program));
+        program.run(&["agent", "revoke", "--name", "read-only-agent"]).ok();
+        fs::remove_file(path(&program)).unwrap();
+        let demo = Demo::start(&program);
+        assert_eq!(demo.agent("read-only-agent").key, "(no longer valid)");
+        assert_eq!(demo.agent("support-agent").tools().await.len(), 10);
+    });
+}
+
+#[test]
 fn at_every_address_it_is_reached_at_this_machine() {
     let program = Program::bare();
     let served = program.serve(&["demo", "--listen", "0.0.0.0:0", "--data-dir", "shop"]);

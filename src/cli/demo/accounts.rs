@@ -4,7 +4,9 @@ use super::sheet::{AgentSheet, ENDED, PersonSheet, Sheet};
 use crate::{
     app::App,
     auth::{TokenKind, Worth, accounts::NewPerson},
-    error::Result,
+    config::Config,
+    db::{Db, has_table},
+    error::{Error, Result},
     store::{
         agents,
         people::{self, Role},
@@ -16,12 +18,32 @@ pub(super) const SUPPORT: &str = "support-agent";
 /// The agent that may only read.
 pub(super) const READER: &str = "read-only-agent";
 
+/// Refuses a database of other people than the demo's, whose keys would be replaced and shown.
+pub(super) async fn are_ours(config: &Config) -> Result<()> {
+    let Some(db) = Db::look(&config.database_url)? else { return Ok(()) };
+    let read = db.read(|conn| {
+        if has_table(conn, "people")? {
+            people::addresses(conn)
+        } else {
+            Ok(Vec::new())
+        }
+    });
+    let emails = read.await?;
+    if emails.is_empty() || Role::ALL.iter().all(|role| emails.contains(&email_of(*role))) {
+        return Ok(());
+    }
+    Err(Error::Setup(format!(
+        "{} is not a demo's database: it has people of its own. Name another folder (COUNTERSIGN_DATA_DIR, --data-dir).",
+        config.database_url
+    )))
+}
+
 /// Makes what is missing, and what was made under a secret that is no longer this one, and answers the new `demo.json`.
 pub(super) async fn prepare(app: &App, earlier: Option<Sheet>) -> Result<Sheet> {
     let (mut people, mut agents) = earlier.map(|sheet| (sheet.people, sheet.agents)).unwrap_or_default();
     let mut kept = Vec::new();
     for role in Role::ALL {
-        let email = format!("{role}@example.com");
+        let email = email_of(*role);
         let place = people.iter().position(|person| person.email == email);
         kept.push(person(app, *role, email, place.map(|place| people.swap_remove(place))).await?);
     }
@@ -74,25 +96,29 @@ async fn person(app: &App, role: Role, email: String, earlier: Option<PersonShee
 
 async fn agent(app: &App, name: &str, scopes: &[&str], earlier: Option<AgentSheet>) -> Result<AgentSheet> {
     let wanted = name.to_owned();
-    let exists = app.db.read(move |conn| agents::by_name(conn, &wanted)).await?.is_some();
-    let scopes: Vec<String> = scopes.iter().map(ToString::to_string).collect();
-    let new = match earlier {
-        _ if !exists => app.auth.add_agent(name, &scopes, None, &app.gate.registry.scopes()).await?,
-        None => app.auth.rotate(name).await?,
-        Some(earlier) => match app.auth.worth(TokenKind::Agent, &earlier.key).await? {
-            Worth::Current => return Ok(earlier),
-            Worth::OfAnotherSecret => app.auth.rotate(name).await?,
-            Worth::Ended => {
-                return Ok(AgentSheet {
-                    key: ENDED.to_owned(),
-                    ..earlier
-                });
-            }
-        },
+    let found = app.db.read(move |conn| agents::by_name(conn, &wanted)).await?;
+    let scopes: Vec<_> = match &found {
+        Some(agent) => agent.scopes().map(ToOwned::to_owned).collect(),
+        None => scopes.iter().map(ToString::to_string).collect(),
+    };
+    let worth = match &earlier {
+        Some(earlier) => app.auth.worth(TokenKind::Agent, &earlier.key).await?,
+        None => Worth::OfAnotherSecret,
+    };
+    let key = match (found, worth, earlier) {
+        (None, ..) => app.auth.add_agent(name, &scopes, None, &app.gate.registry.scopes()).await?.key,
+        (Some(agent), ..) if agent.revoked_at.is_some() => ENDED.to_owned(),
+        (_, Worth::Current, Some(earlier)) => earlier.key,
+        (_, Worth::Ended, _) => ENDED.to_owned(),
+        (_, Worth::Current | Worth::OfAnotherSecret, _) => app.auth.rotate(name).await?.key,
     };
     Ok(AgentSheet {
-        name: new.agent.name,
-        key: new.key,
+        name: name.to_owned(),
+        key,
         scopes,
     })
+}
+
+fn email_of(role: Role) -> String {
+    format!("{role}@example.com")
 }

@@ -71,13 +71,13 @@ fn a_database_that_was_there_before_is_never_made_anew() {
         let own = format!("sqlite://{}/countersign.db", folder.display());
         let own = Program::bare().with("DATABASE_URL", &own);
         own.run(&["migrate"]).ok();
-        own.run(&["person", "add", "--email", "ana@example.com", "--role", "owner"]).ok();
+        own.run(&["agent", "add", "--name", "ana", "--scope", "orders:read"]).ok();
         let mut killed = program.command(&START).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         tokio::time::sleep(Duration::from_millis(500)).await;
         killed.kill().unwrap();
         killed.wait().unwrap();
         drop(Demo::start(&program));
-        assert!(own.run(&["person", "list"]).ok().contains("ana@example.com"));
+        assert!(own.run(&["agent", "list"]).ok().contains("ana"));
     });
 }
 
