@@ -92,6 +92,9 @@ impl App {
             write_limit: config.write_rate.write_limit(),
             public_url: config.public_url().origin().ascii_serialization(),
         };
+        // Nothing is made under settings that can't work.
+        config.look_at_secret()?;
+        let mailer = config.mailer()?.map(|mailer| Arc::new(mailer) as Arc<dyn Channel>);
         let db = match db {
             Some(db) => db,
             None => Db::open(&config.database_url)?,
@@ -114,7 +117,6 @@ impl App {
             limits: Arc::new(SignInLimits::default()),
             failures: Arc::default(),
         };
-        let mailer = config.mailer()?.map(|mailer| Arc::new(mailer) as Arc<dyn Channel>);
         let observed = metrics.clone();
         let observe = Arc::new(move |channel: &str, outcome: Outcome| observed.delivery(channel, outcome));
         let notifier =

@@ -118,8 +118,7 @@ async fn on_existing(config: Config) -> Result<App> {
         return Err(no_database(&config));
     };
     db.check_schema().await?;
-    let config = secret::without_making_one(config, &db).await?;
-    App::on(Db::found(&config.database_url)?, config)
+    App::build(secret::without_making_one(config, &db).await?)
 }
 
 fn no_database(config: &Config) -> Error {

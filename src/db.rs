@@ -93,11 +93,6 @@ impl Db {
         Self::with(url, Opening::Use)
     }
 
-    /// The same of a database that [`Db::look`] found: its file is not looked at again.
-    pub fn found(url: &DatabaseUrl) -> Result<Self> {
-        Self::with(url, Opening::Use)
-    }
-
     /// The database as it is, for reading alone: nothing is made and nothing is changed. Nothing is answered where a
     /// SQLite file is yet to be made, and could be.
     ///

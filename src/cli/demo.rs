@@ -71,10 +71,11 @@ impl Demo {
         };
         secret::check(&config, "Put it back, or remove the folder and start the demo anew.").await?;
         let path = self.data_dir.join("demo.json");
-        if !path.exists() {
-            accounts::are_ours(&config).await?;
-        }
+        accounts::are_ours(&config).await?;
         let app = App::build(config)?;
+        if let Some(first) = &first {
+            first.owns_the_database()?;
+        }
         app.db.migrate().await?;
         app.auth.tell_secret().await?;
         import::seed(&app.db).await?;
@@ -107,7 +108,9 @@ fn welcome(sheet: &Sheet, path: &Path, database: &DatabaseUrl, told: &str) {
         say!("  {:<16} {}   ({})", agent.name, agent.key, agent.scopes.join(" "));
     }
     if sheet.has_ended() {
-        say!("`countersign agent rotate` and `countersign person reset-password` make new ones.");
+        say!(
+            "`countersign agent rotate` and `countersign person reset-password` make new ones, but not of what was revoked."
+        );
     }
     if let Some(agent) = sheet.agents.last().filter(|agent| agent.key != ENDED) {
         say!("\nConnect Claude Code (`countersign connect` knows other clients):");

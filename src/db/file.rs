@@ -1,10 +1,12 @@
 //! SQLite's file, looked at before SQLite opens it: opening makes one where there is none.
 
 use std::{
+    collections::{BTreeMap, btree_map::Entry},
     fs::{self, File, OpenOptions},
-    io::{Error as IoError, ErrorKind, Read},
-    os::unix::fs::OpenOptionsExt,
+    io::{Error as IoError, ErrorKind},
+    os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
 };
 
 use rustix::fs::{Access, access};
@@ -13,7 +15,9 @@ use super::DatabaseUrl;
 use crate::error::{Error, Result};
 
 /// So much of a file says what it is.
-const HEADER: u64 = 24;
+const HEADER: usize = 28;
+/// What a rollback journal begins with.
+const JOURNAL: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
 
 /// What there is at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,11 +27,15 @@ pub(super) enum Found {
     Database,
 }
 
-/// Writes nothing. Never where this process has the database open: closing a file drops the locks of all its connections to it.
+/// Writes nothing.
 ///
 /// # Errors
 /// `Setup` for what can't be a database, or can't be used by this account.
 pub(super) fn look(path: &Path) -> Result<Found> {
+    // Reading from a pipe would wait for whoever writes into it.
+    if path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        return Err(wrong(path, "and that is no file"));
+    }
     let header = match header(path) {
         Err(error) if error.kind() == ErrorKind::NotFound && path.is_symlink() => {
             return Err(wrong(path, "which is a link to a file that is not there; name that file itself"));
@@ -44,6 +52,7 @@ pub(super) fn look(path: &Path) -> Result<Found> {
         return Err(wrong(path, "and that file is not a SQLite database"));
     }
     refuse_log(path, &header)?;
+    refuse_journal(path)?;
     Ok(if header.is_empty() { Found::Nothing } else { Found::Database })
 }
 
@@ -84,7 +93,7 @@ pub fn beside(database: &Path) -> [PathBuf; 3] {
 
 /// What every SQLite database begins with, of whatever version, page size and journal mode.
 fn is_database(header: &[u8]) -> bool {
-    header.starts_with(b"SQLite format 3\0") && header.ends_with(&[64, 32, 32])
+    header.starts_with(b"SQLite format 3\0") && header.get(21..24) == Some(&[64, 32, 32])
 }
 
 /// Whether there is nothing yet that a write-ahead log could be of. What uses a database switches it to one first: a backup's copy
@@ -115,11 +124,56 @@ fn refuse_log(path: &Path, seen: &[u8]) -> Result<()> {
     Err(wrong(path, &why))
 }
 
-/// What a file begins with.
+/// Refuses what SQLite would undo a change with, of a database of another size. Without a write-ahead log a database is only made, or
+/// switched to one: neither changes its size, but for its first page.
+fn refuse_journal(path: &Path) -> Result<()> {
+    let [_, _, journal] = beside(path);
+    let begin = || File::open(&journal).and_then(|file| first_bytes(&file)).unwrap_or_default();
+    let (seen, length) = (begin(), path.metadata().map_or(0, |file| file.len()));
+    let number = |at: usize| {
+        let bytes = seen.get(at..at + 4)?;
+        Some(u64::from(u32::from_be_bytes(bytes.try_into().ok()?)))
+    };
+    let (Some(pages), Some(page)) = (number(16), number(24)) else { return Ok(()) };
+    let may_be_its_own = pages * page == length || (pages == 0 && length <= page);
+    // Whoever made it may have gone on since.
+    if !seen.starts_with(&JOURNAL) || may_be_its_own || begin() != seen {
+        return Ok(());
+    }
+    let why = format!(
+        "but beside it is {}, with which SQLite would undo a change of the database that was there, and destroy this one. Put it beside \
+         that database, named after it as here; only if you don't need it any more, remove it",
+        journal.display()
+    );
+    Err(wrong(path, &why))
+}
+
+/// What the database's file begins with. It stays open as long as it is there: to close any descriptor of a file drops the locks of all
+/// connections of the process to it, of those as well that are being closed by another thread.
 fn header(path: &Path) -> Result<Vec<u8>, IoError> {
-    let mut header = Vec::new();
-    File::open(path)?.take(HEADER).read_to_end(&mut header)?;
-    Ok(header)
+    static OPENED: Mutex<BTreeMap<(u64, u64), File>> = Mutex::new(BTreeMap::new());
+    let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    opened.retain(|_, file| file.metadata().is_ok_and(|file| file.nlink() > 0));
+    let found = path.metadata()?;
+    match opened.entry((found.dev(), found.ino())) {
+        Entry::Occupied(file) => first_bytes(file.get()),
+        Entry::Vacant(place) => first_bytes(place.insert(File::open(path)?)),
+    }
+}
+
+fn first_bytes(file: &File) -> Result<Vec<u8>, IoError> {
+    let mut bytes = vec![0; HEADER];
+    let mut length = 0;
+    while length < HEADER {
+        match file.read_at(&mut bytes[length..], length as u64) {
+            Ok(0) => break,
+            Ok(more) => length += more,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    bytes.truncate(length);
+    Ok(bytes)
 }
 
 fn wrong(path: &Path, why: &str) -> Error {
@@ -145,7 +199,13 @@ mod tests {
         for seen in [&seen[..], &[]] {
             refuse_log(&file, seen).unwrap();
         }
-        let found = look(&file).unwrap();
-        assert_eq!(found, Found::Database);
+        assert!(is_locked(&file));
+        assert_eq!(look(&file).unwrap(), Found::Database);
+        assert!(is_locked(&file), "whoever looks takes no lock away from those who use it");
+    }
+    fn is_locked(file: &Path) -> bool {
+        let number = format!(":{}", fs::metadata(file).unwrap().ino());
+        let locks = fs::read_to_string("/proc/locks").unwrap();
+        locks.split_whitespace().any(|word| word.ends_with(&number))
     }
 }

@@ -57,7 +57,7 @@ pub struct Filter {
     pub action_id: Option<String>,
     /// Only what was refused, or only what was not.
     pub denied: Option<bool>,
-    /// Only what comes after the event of this `seq`: older ones.
+    /// Only events with a smaller `seq`; on a page of a period alone, those after that one in the order of time.
     pub before_seq: Option<i64>,
     pub limit: i64,
 }
@@ -175,11 +175,11 @@ type Matching = audit_events::BoxedQuery<'static, <Conn as Connection>::Backend>
 /// What matches, newest first: all events of a period by their time, and any others by their place in the log.
 ///
 /// What is read of a period begins and ends with it. Where more is asked of its events, they are looked at if they are few; if they are
-/// many, what else is asked is followed through its own index, from the last of them to the first.
+/// many, the log is followed back from the last of them to the first.
 fn newest_first(conn: &mut Conn, filter: &Filter) -> QueryResult<Matching> {
     let by_place = matching(filter).order(audit_events::seq.desc());
     let period = filter.period();
-    if period == Filter::default() || filter.action_id.is_some() {
+    if period == Filter::default() {
         return Ok(by_place);
     }
     if filter.asks_for_no_more_than(&period) {

@@ -18,22 +18,28 @@ pub(super) const SUPPORT: &str = "support-agent";
 /// The agent that may only read.
 pub(super) const READER: &str = "read-only-agent";
 
-/// Refuses a database of other people than the demo's, whose keys would be replaced and shown.
+/// Refuses a database of other people than the demo's, or of nobody but its agents: of an installation, which the demo would change.
 pub(super) async fn are_ours(config: &Config) -> Result<()> {
     let Some(db) = Db::look(&config.database_url)? else { return Ok(()) };
     let read = db.read(|conn| {
-        if has_table(conn, "people")? {
-            people::addresses(conn)
-        } else {
-            Ok(Vec::new())
+        if !has_table(conn, "people")? {
+            return Ok((Vec::new(), false));
         }
+        let named = agents::by_name(conn, SUPPORT)?.or(agents::by_name(conn, READER)?);
+        Ok((people::addresses(conn)?, named.is_some()))
     });
-    let emails = read.await?;
-    if emails.is_empty() || Role::ALL.iter().all(|role| emails.contains(&email_of(*role))) {
+    let (people, has_agents) = read.await?;
+    let ours: Vec<_> = Role::ALL.iter().map(|role| email_of(*role)).collect();
+    let is_ours = match people.len() {
+        0 => !has_agents,
+        // A start that was cut short made some of them.
+        _ => people.iter().all(|one| ours.contains(one)) || ours.iter().all(|one| people.contains(one)),
+    };
+    if is_ours {
         return Ok(());
     }
     Err(Error::Setup(format!(
-        "{} is not a demo's database: it has people of its own. Name another folder (COUNTERSIGN_DATA_DIR, --data-dir).",
+        "{} is not a demo's database: it has people or agents of its own. Name another folder (COUNTERSIGN_DATA_DIR, --data-dir).",
         config.database_url
     )))
 }

@@ -4,6 +4,7 @@
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
     io::{Error as IoError, ErrorKind},
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
@@ -24,7 +25,7 @@ pub(super) struct First {
 }
 
 /// Marks the folder if its database is yet to be made. One that an earlier first start did not finish is removed: nobody
-/// was told of anything in it. A database that was there before the demo never bears the mark.
+/// was told of anything in it. Another database never bears the mark, which says whose it is.
 pub(super) fn begin(folder: &Path, database: &Path) -> Result<Option<First>> {
     let mark = folder.join(MARK);
     let failed = |error: IoError| Error::Setup(format!("{} can't be used: {error}.", mark.display()));
@@ -49,6 +50,11 @@ pub(super) fn begin(folder: &Path, database: &Path) -> Result<Option<First>> {
         if !mark.exists() {
             return Ok(None);
         }
+        if fs::read_to_string(&mark).map_err(failed)? != identity(database).map_err(failed)? {
+            // Somebody put it there since.
+            fs::remove_file(&mark).map_err(failed)?;
+            return Ok(None);
+        }
         say!("An earlier first start did not finish: everything is made anew.\n");
         remove(database).map_err(|error| {
             Error::Setup(format!("{} is unfinished and can't be removed: {error}.", database.display()))
@@ -62,6 +68,13 @@ pub(super) fn begin(folder: &Path, database: &Path) -> Result<Option<First>> {
 }
 
 impl First {
+    /// From now on the mark says which database is unfinished.
+    pub(super) fn owns_the_database(&self) -> Result<()> {
+        identity(&self.database)
+            .and_then(|identity| fs::write(&self.mark, identity))
+            .map_err(|error| Error::Setup(format!("{} can't be written: {error}.", self.mark.display())))
+    }
+
     /// Everything is there.
     pub(super) fn end(self) -> Result<()> {
         fs::remove_file(&self.mark)
@@ -69,7 +82,12 @@ impl First {
     }
 }
 
-/// Where no database was made, nothing bears the mark: another may be put there.
+/// Which file it is, whatever its name.
+fn identity(file: &Path) -> Result<String, IoError> {
+    fs::metadata(file).map(|file| format!("{}:{}", file.dev(), file.ino()))
+}
+
+/// Where no database was made, nothing bears the mark.
 impl Drop for First {
     fn drop(&mut self) {
         if !self.database.exists() {

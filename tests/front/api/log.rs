@@ -93,6 +93,7 @@ async fn nothing_of_a_busy_period_is_left_out_between_its_pages(app: &TestApp) {
 async fn has_all_on_its_pages(app: &TestApp, events: usize, limit: usize) {
     app.order("#1001", 50_000).await;
     let id = refund(app, "#1001", 100).await;
+    let asked_at = Utc::now();
     let auditor = app.person(Role::Auditor).await;
     busy(&mut app.rival(), &id, events, 40);
     let of_log = |order: &str, condition: &str| {
@@ -108,12 +109,16 @@ async fn has_all_on_its_pages(app: &TestApp, events: usize, limit: usize) {
     assert!(by_time.len() > events && by_time != of_log("seq DESC", "1 = 1"));
     assert_eq!(on_pages("since=2020-01-01").await, by_time);
     assert_eq!(on_pages("until=2100-01-01").await, by_time);
-    let middle = Utc::now() - TimeDelta::seconds(20);
-    let (asked, stored) = (middle.format("%Y-%m-%dT%H:%M:%SZ"), middle.format("%Y-%m-%d %H:%M:%S"));
-    let earlier = of_log("at DESC, seq DESC", &format!("at < '{stored}'"));
-    assert!(!earlier.is_empty() && earlier.len() < by_time.len());
-    assert_eq!(on_pages(&format!("until={asked}")).await, earlier);
-    assert_eq!(on_pages(&format!("since={asked}")).await, by_time[..by_time.len() - earlier.len()]);
+    for seconds in [20, 35] {
+        let moment = asked_at - TimeDelta::seconds(seconds);
+        let (asked, stored) = (moment.format("%Y-%m-%dT%H:%M:%SZ"), moment.format("%Y-%m-%d %H:%M:%S"));
+        let earlier = of_log("at DESC, seq DESC", &format!("at < '{stored}'"));
+        assert!(!earlier.is_empty() && earlier.len() < by_time.len());
+        assert_eq!(on_pages(&format!("until={asked}")).await, earlier);
+        assert_eq!(on_pages(&format!("since={asked}")).await, by_time[..by_time.len() - earlier.len()]);
+        let tools = of_log("seq DESC", &format!("category = 'tools' AND at >= '{stored}'"));
+        assert_eq!(on_pages(&format!("since={asked}&category=tools")).await, tools);
+    }
     let of_tools = of_log("seq DESC", "category = 'tools'");
     assert_eq!(on_pages("since=2020-01-01&category=tools").await, of_tools);
 }

@@ -244,6 +244,27 @@ fn a_copy_beside_the_log_of_another_database_is_not_touched() {
 }
 
 #[test]
+fn a_copy_beside_the_journal_of_another_database_is_not_touched() {
+    let database = Backend::Sqlite.fresh_database();
+    let copy = copy_of(&database);
+    let (program, file) = (Program::on(&copy), path(&copy));
+    // As a process leaves it that is killed while it first uses a database of ten pages.
+    let numbers: Vec<u8> =
+        [0_u32, 1, 10, 512, 4_096].iter().flat_map(|number| number.to_be_bytes()).collect();
+    let journal = [&[0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7][..], &numbers, &[0; 484]].concat();
+    fs::write(format!("{file}-journal"), &journal).unwrap();
+    let before = fs::read(file).unwrap();
+    for command in [&["check", "--listen", "127.0.0.1:0"][..], &["agent", "list"], &["migrate"]] {
+        let said = program.run(command);
+        let told = format!("{}{}", said.out, said.err);
+        assert!(said.code == Some(1) && told.contains("-journal, with which"), "{command:?}: {said:?}");
+        assert!(fs::read(file).unwrap() == before, "{command:?}");
+    }
+    fs::remove_file(format!("{file}-journal")).unwrap();
+    program.serve(SERVE);
+}
+
+#[test]
 fn a_log_that_was_left_behind_is_not_thrown_away() {
     let database = Backend::Sqlite.fresh_database();
     let program = Program::on(&database);

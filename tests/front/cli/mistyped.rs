@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
 use crate::support::program::Program;
 
@@ -116,6 +117,17 @@ fn a_link_to_nothing_is_no_place_for_a_database() {
         );
     }
     assert_eq!(fs::read_dir(program.folder.path()).unwrap().count(), 1, "nothing is made");
+}
+
+#[test]
+fn what_is_no_file_is_waited_for_by_nobody() {
+    let program = mistyped(None);
+    let pipe = program.folder.path().join("typo.db");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for command in [&["agent", "list"][..], &["migrate"]] {
+        let sentence = program.run(command).sentence();
+        assert!(sentence.ends_with("typo.db, and that is no file."), "{sentence}");
+    }
 }
 
 #[test]
